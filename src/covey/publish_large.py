@@ -107,7 +107,7 @@ def anonymize_on_engine(
             if rows_in(target) != int(found.count.sum()):
                 raise changed(rows.name)
         report("judging the release", 0.0, progress, cancel)
-        verdict = judged(on_disk(str(target), [target]), study)
+        verdict = judged(on_disk(target, [target]), study)
         digest = _stream(target, staged / "release.csv" if written == "csv" else None)
         summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
         if start is not None:

@@ -23,7 +23,15 @@ from covey.arrays import Ints, Longs
 from covey.cells import guarded
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
-from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns, refuse_repeated_in
+from covey.sources.folders import (
+    PARQUET,
+    as_literal,
+    columns_of_folders,
+    is_many,
+    parquet_files,
+    refuse_patterns,
+    rows_of_files,
+)
 from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
 from covey.sources.writing import ReleasedColumns, ReleasedRows, WritableRows
@@ -86,7 +94,9 @@ class Duck:
             shown[column] = f"read{number}(dealt.p{number + len(columns.mapped)})"
         chosen = ", ".join(f"{shown[column]} AS {DuckRows.quoted(column)}" for column in columns.released)
         query = f"SELECT {chosen} FROM ({dealt}) AS dealt {' '.join(joins)} ORDER BY {'random()' if drawn else 'ALL'}"
-        self.run(f"COPY ({query}) TO {_text(str(target))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)")
+        self.run(
+            f"COPY ({query}) TO {as_literal(str(target))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)"
+        )
 
     def _give_classes(self, classes: Mapping[str, tuple[Sequence[str], Ints | Longs]]) -> dict[str, str]:
         """Takes each class's labels; the expression of each quasi column's label."""
@@ -151,10 +161,9 @@ class DuckRows(WritableRows):
                 raise InputError(f"{path}: there is no such file")
             self._files = parquet_files(data) if is_many(data) else [path]
             refuse_patterns(self._files)
-            self._duck.explained(lambda: refuse_repeated_in(self.name, self._files[0]))
-            named = _listed(self._files)
-            options = "hive_partitioning = false, union_by_name = false, file_row_number = true, filename = true"
-            self._duck.run(f"CREATE VIEW given AS SELECT * FROM read_parquet({named}, {options})")
+            columns = self._duck.explained(lambda: columns_of_folders(data, self._files))
+            self._reasons = columns.refused
+            self._duck.run(f"CREATE VIEW given AS {rows_of_files(self._files, columns, ', file_row_number = true')}")
             self._order = ("given.filename", "given.file_row_number")
             described = self._duck.explained(lambda: self._duck.connection.execute("DESCRIBE given").fetchall())
             kinds = {str(row[0]): str(row[1]) for row in described}
@@ -165,12 +174,12 @@ class DuckRows(WritableRows):
             found = look(path, read=False)
             refuse_patterns(self._files)
             self._hold(found.header, (), ())  # refuses two columns of one name, before the engine renames one
-            cells = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in found.header)
+            cells = ", ".join(f"{as_literal(name)}: 'VARCHAR'" for name in found.header)
             self._duck.run(
                 "CREATE VIEW given AS SELECT *, row_number() OVER () AS file_row_number "
-                f"FROM read_csv({_text(str(path))}, "
-                f"auto_detect = false, header = true, delim = {_text(found.separator)}, quote = '\"', escape = '\"', "
-                f"columns = {{{cells}}}, max_line_size = {LONGEST_LINE}, hive_partitioning = false)"
+                f"FROM read_csv({as_literal(str(path))}, "
+                f"auto_detect = false, header = true, delim = {as_literal(found.separator)}, quote = '\"', "
+                f"escape = '\"', columns = {{{cells}}}, max_line_size = {LONGEST_LINE}, hive_partitioning = false)"
             )
             self._order = ("given.file_row_number",)
             kinds = dict.fromkeys(found.header, "VARCHAR")
@@ -178,16 +187,6 @@ class DuckRows(WritableRows):
             raise InputError(f"{path}: rows can stay in the engine for CSV and Parquet; give one of these")
         floating = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE", "REAL")]
         self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if _NUMBERS.match(kind)])
-
-    def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
-        """Raises InputError as for any table, with the reason where a column stands in names of folders only."""
-        folders = {part.partition("=")[0] for file in self._files for part in file.parts[:-1] if "=" in part}
-        if lacking := next((name for name in columns if name not in self.columns and name in folders), None):
-            raise InputError(
-                f"{self.name}: column {lacking!r} stands in the names of folders ({lacking}=…) and not in the files; "
-                "write it into the files"
-            )
-        super().require(columns, empty=empty)
 
     @property
     def stamped(self) -> bool:
@@ -237,19 +236,6 @@ def read_back(path: Path) -> Iterator[pa.Table]:
             )
 
 
-def rows_of_files(files: Sequence[Path]) -> str:
-    """The query of all rows of some Parquet files."""
-    return f"SELECT * FROM read_parquet({_listed(files)})"
-
-
-def _listed(files: Sequence[Path]) -> str:
-    return f"[{', '.join(_text(str(file)) for file in files)}]"
-
-
 def _end(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

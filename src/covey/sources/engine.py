@@ -22,7 +22,7 @@ import pyarrow as pa
 from covey.arrays import Ints, Longs
 from covey.cells import clean
 from covey.errors import InputError
-from covey.sources.folders import refuse_repeated
+from covey.sources.folders import as_name, refuse_repeated, require_columns
 
 T = TypeVar("T")
 
@@ -70,6 +70,7 @@ class EngineRows(ABC):
         self.columns: tuple[str, ...] = ()
         self.numeric: frozenset[str] = frozenset()
         self._raw: dict[str, str] = {}
+        self._reasons: Mapping[str, str] = {}  # why columns are lacking
         self._prefix = ""
         self._groups = "groups"
         self._coded: set[str] = set()
@@ -114,14 +115,11 @@ class EngineRows(ABC):
     @staticmethod
     def quoted(column: str) -> str:
         """A column's name in a query."""
-        return '"' + column.replace('"', '""') + '"'
+        return as_name(column)
 
     def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
         """Raises InputError where a column is lacking, or there is no row unless there may be none."""
-        lacking = [column for column in columns if column not in self.columns]
-        if lacking:
-            named = ", ".join(map(repr, lacking))
-            raise InputError(f"{self.name}: has no column {named}; it has {', '.join(map(repr, self.columns))}")
+        require_columns(self.name, columns, self.columns, self._reasons)
         if not empty and self.count() == 0:
             raise InputError(f"{self.name}: has a header but no rows")
 

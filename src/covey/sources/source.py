@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -27,7 +28,15 @@ from covey.cells import clean
 from covey.errors import InputError
 from covey.sources import packages
 from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
-from covey.sources.folders import is_many, parquet_files, refuse_repeated, refuse_repeated_in
+from covey.sources.folders import (
+    as_name,
+    columns_of_folders,
+    is_many,
+    parquet_files,
+    refuse_repeated,
+    require_columns,
+    rows_of_files,
+)
 from covey.sources.frames import Frame, to_arrow
 from covey.sources.memory import SHARE, limit, refuse_above, too_large
 
@@ -67,8 +76,10 @@ class Source:
         numeric: frozenset[str] | None = None,
         *,
         kept: bool = True,
+        reasons: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
+        self._reasons = reasons  # why columns are lacking
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
@@ -97,10 +108,7 @@ class Source:
 
     def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
         """Refuse a table that lacks a column, or that has no rows unless it may be empty."""
-        lacking = [column for column in columns if column not in self.columns]
-        if lacking:
-            named = ", ".join(map(repr, lacking))
-            raise InputError(f"{self.name}: has no column {named}; it has {', '.join(map(repr, self.columns))}")
+        require_columns(self.name, columns, self.columns, self._reasons)
         if self.rows == 0 and not empty:
             raise InputError(f"{self.name}: has a header but no rows")
 
@@ -158,7 +166,7 @@ def connect(data: Data | Source, *, counted: bool = False) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, str | Path) and is_many(data):
-        return on_disk(str(data), parquet_files(data))
+        return on_disk(data, parquet_files(data))
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
         return _file(*_asked(str(data)), counted=counted)
     if isinstance(data, str):
@@ -169,15 +177,17 @@ def connect(data: Data | Source, *, counted: bool = False) -> Source:
     return Source("the given table", ibis.memtable(frame), backend)
 
 
-def on_disk(name: str, files: Sequence[Path]) -> Source:
+def on_disk(data: str | Path, files: Sequence[Path]) -> Source:
     """The table in these Parquet files, of which the engine keeps no row; what it cannot hold lies on the disk."""
     backend, keep = _engine_on_disk()
     try:
-        refuse_repeated_in(name, files[0])
-        table = backend.read_parquet([str(file) for file in files], hive_partitioning=False)
+        columns = columns_of_folders(data, files)
+        view = ibis.util.gen_name("covey")
+        backend.con.execute(f"CREATE VIEW {view} AS {rows_of_files(files, columns)}")
+        table = backend.table(view)
     except (duckdb.Error, pa.ArrowException, OSError):
-        raise InputError(f"{name}: is no readable Parquet; do all files have the same columns?") from None
-    return Source(name, table, backend, keep, kept=False)
+        raise InputError(f"{data}: is no readable Parquet; do all files have the same columns?") from None
+    return Source(str(data), table, backend, keep, kept=False, reasons=columns.refused)
 
 
 def _engine_on_disk() -> tuple[Backend, _Kept]:
@@ -212,9 +222,9 @@ def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
             if counted and readable == path and _said_size(path) > limit():
-                return on_disk(str(path), [path])
+                return on_disk(path, [path])
             refuse_above(str(path), _said_size(path))
-            refuse_repeated_in(str(path), path)
+            columns_of_folders(path, [path])  # refuses two columns of one name
             found_table = backend.read_parquet(str(readable), hive_partitioning=False)
             _refuse_long_cells(path, found_table)
             return Source(str(path), found_table, backend, keep)
@@ -308,7 +318,7 @@ def _spark(url: str) -> Source:
         opened.explained(lambda: opened.frame().createOrReplaceTempView(view))
         backend = ibis.pyspark.connect(opened.session)
         backend.disconnect = opened.close  # a session that we found is not ours to end
-        return Source(opened.name, backend.table(view), backend)
+        return Source(opened.name, backend.table(view), backend, reasons=opened.folders.refused)
     except BaseException:
         opened.close()
         raise
@@ -326,8 +336,7 @@ def named_there(shown: str, asked: Mapping[str, str]) -> tuple[str, str]:
 def _quoted_table(name: str) -> str:
     """A table's name, perhaps with its schema, as a query spells it."""
     schema, _, own = name.rpartition(".")
-    parts = (part.replace('"', '""') for part in (schema, own) if part)
-    return ".".join(f'"{part}"' for part in parts)
+    return ".".join(as_name(part) for part in (schema, own) if part)
 
 
 def write_table(table: pa.Table, url: str, *, force: bool) -> str:

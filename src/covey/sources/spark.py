@@ -12,19 +12,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pyarrow as pa
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
-from covey.sources.duck import Duck, rows_of_files
+from covey.sources.duck import Duck
+from covey.sources.folders import NO_CELL, FolderColumns, folder_columns, rows_of_files
 from covey.sources.writing import ReleasedRows, WritableRows
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ LONELY_SECONDS = 60.0
 """The time after which a cluster without any worker is given up,"""
 LOOK_SECONDS = 2.0
 """and how often one looks."""
+_SCHEME = re.compile("^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 _FLOATING = ("float", "double")
 _NUMERIC = (*_FLOATING, "tinyint", "smallint", "int", "bigint", "decimal")
 _OURS = {
@@ -70,6 +73,7 @@ class SparkRows(WritableRows):
                 self._hold(given.columns, (), ())  # refuses two columns of one name
             floating = [name for name, kind in kinds.items() if kind in _FLOATING]
             self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if kind.startswith(_NUMERIC)])
+            self._reasons = opened.folders.refused
         except BaseException:
             self.close()
             raise
@@ -157,6 +161,7 @@ class SparkTable:
             from pyspark.sql import SparkSession
         except ImportError:
             raise InputError("Spark needs an extra: pip install 'covey[spark]', and Java 17 or later") from None
+        self.folders = FolderColumns()
         self.ours = False
         self._lonely = threading.Event()
         self.session = self.explained(lambda: self._begun(SparkSession, parts.scheme, parts.netloc.rpartition("@")[2]))
@@ -193,12 +198,34 @@ class SparkTable:
                 self.session.stop()
 
     def frame(self) -> Frame:
-        """The table."""
-        if "parquet" in self.asked:
-            return self.session.read.option("recursiveFileLookup", "true").parquet(self.asked["parquet"])
+        """The table, with the columns that stand in the names of folders."""
+        if self.in_files:
+            return self._with_folders(self._files())
         return (
             self.session.sql(self.asked["query"]) if "query" in self.asked else self.session.table(self.asked["table"])
         )
+
+    def _files(self) -> Frame:
+        return self.session.read.option("recursiveFileLookup", "true").parquet(self.asked["parquet"])
+
+    def _with_folders(self, frame: Frame) -> Frame:
+        """The rows of files with the columns in the names of folders: Spark's own reading would make 3 of `03`."""
+        from pyspark.sql import functions
+
+        def decoded(text: Any) -> Any:
+            return functions.url_decode(functions.regexp_replace(text, "[+]", "%2B")) if escaped else text
+
+        addresses = frame.inputFiles()
+        escaped = any("%" in address for address in addresses)
+        paths = [unquote(urlsplit(address).path).split("/") for address in addresses]
+        asked = _SCHEME.sub("", self.asked["parquet"]).rstrip("/").split("/")
+        self.folders = folder_columns(paths, asked, frame.columns)
+        path = decoded(functions.col("_metadata.file_path"))  # an address, in which names are escaped once more
+        cells = {
+            name: decoded(functions.regexp_extract(path, pattern, 1)) for name, pattern in self.folders.patterns.items()
+        }
+        none = functions.lit(NO_CELL)
+        return frame.select("*", *(functions.nullif(cell, none).alias(name) for name, cell in cells.items()))
 
     @property
     def in_files(self) -> bool:
@@ -214,7 +241,7 @@ class SparkTable:
     def files(self) -> Frame:
         """The files of the table as they are now, with their sizes and times of change."""
         shown = "_metadata.file_path", "_metadata.file_size", "unix_micros(_metadata.file_modification_time) AS time"
-        return self.frame().selectExpr(*shown).distinct()
+        return self._files().selectExpr(*shown).distinct()
 
     def explained(self, work: Callable[[], T]) -> T:
         """The outcome of some work of Spark's, or its error as a sentence of ours."""
