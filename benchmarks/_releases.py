@@ -47,13 +47,13 @@ def one_owner(name: str, k: int, effort: str | None) -> Row:
     }
 
 
-def jointly(name: str, k: int, others: int) -> Row:
+def jointly(name: str, k: int, others: int, effort: str) -> Row:
     """The release of three parties, which is a trusted party's, and its loss under so many other column names."""
     from covey.protocols.shared.peeling.narrowing import narrowed  # since 0.2.0
 
-    table = sample(name)
-    listed, unrefined, lm = _peeled(table, table.study(k), (True,), narrowed)
-    again = [lm, *(_peeled(table, table.study(k, f"-{place}"), (True,), narrowed)[2] for place in range(others))]
+    table, named = sample(name), ["", *(f"-{place}" for place in range(others))]
+    found = [_peeled(table, replace(table.study(k, more), effort=effort), (True,), narrowed) for more in named]
+    (listed, unrefined, lm), again = found[0], [each[2] for each in found]
     spread = {"least": min(again), "mean": sum(again) / len(again), "most": max(again)} if others else {}
     figures = {"lm": lm, "unrefined": unrefined, **spread}
     return {**{key: round(value, 5) for key, value in figures.items()}, "nodes": listed}
@@ -64,13 +64,6 @@ def jointly_before(name: str, k: int) -> Row:
     table = sample(name)
     listed, lm, _ = _peeled(table, table.study(k), ())
     return {"lm": round(lm, 5), "nodes": listed}
-
-
-def by_list(name: str, k: int, changes: dict[str, float]) -> Row:
-    """The release of three parties with another list of generalizations; this process is its own."""
-    for constant, value in changes.items():
-        setattr(nodes, constant, value)
-    return jointly(name, k, OTHERS)
 
 
 def _peeled(

@@ -9,7 +9,7 @@ is.
     loss one fars:10           one owner (`covey anonymize`) at each effort, and before; fars:10:normal at that one
     loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is;
                                without narrowed labels, and before; beside ARX also under other names of the columns
-    loss lists fars:10         the same with longer and shorter lists of generalizations, made from more made-up tables
+    loss efforts fars:10       the same with the other efforts: shorter and longer lists of generalizations
     loss search fars:10:600    ten minutes (of CPU) of search from our own release on (long_search)
     loss exact                 small samples of CMC, solved by integer programming; and lower bounds
     loss diverse               Adult with distinct l = 2
@@ -35,12 +35,11 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from benchmarks._measuring import RESULTS, ROOT, Row, apart, earlier_tree, run_parts
-from benchmarks._releases import OTHERS, by_list, jointly, jointly_before, one_owner
+from benchmarks._releases import OTHERS, jointly, jointly_before, one_owner
 from benchmarks._tables import FILES, SHAPES, Sample, names, sample
 from benchmarks.long_search import search_long
 from covey.anonymizers.peel import EFFORTS, lattice, peel
 from covey.anonymizers.problem import Problem, Sensitive
-from covey.protocols.shared.peeling import nodes
 
 SIZES = (5, 10, 50, 100)
 PUBLISHED = json.loads((Path(__file__).parent / "published" / "loss.json").read_text())
@@ -49,14 +48,6 @@ PICTURE = ROOT / "docs" / "images" / "how-good.svg"
 
 BEFORE = "before"
 """The effort of Covey 0.1.0, which had one."""
-LISTS: dict[str, dict[str, float]] = {
-    "as it is": {},
-    "longer": {"SAVES": nodes.SAVES / 2},
-    "shorter": {"SAVES": nodes.SAVES * 2},
-    "four made-up tables": {"TABLES": 2 * nodes.TABLES},
-    "four, and more beside": {"TABLES": 2 * nodes.TABLES, "NEAR": 3 * nodes.NEAR},
-}
-"""Lists of generalizations, by the constants with which they are made."""
 
 
 def searched(name: str, k: int, seconds: float) -> Row:
@@ -167,16 +158,20 @@ def _one(arguments: list[str]) -> Iterator[Row]:
 def _joint(arguments: list[str]) -> Iterator[Row]:
     earlier = earlier_tree()
     for name, k, _ in _points(arguments):
-        found = apart(jointly, name, k, OTHERS if name in PUBLISHED["arx"] else 0)
+        found = apart(jointly, name, k, _others(name), "normal")
         if earlier is not None:
             found["earlier"] = apart(jointly_before, name, k, tree=earlier)["lm"]
         yield _row(name, k, {**found, "before": PUBLISHED["joint before"].get(name, {}).get(str(k))})
 
 
-def _lists(arguments: list[str]) -> Iterator[Row]:
-    for name, k, _ in _points(arguments or ["adult:50", "fars:10"]):
-        for how, changes in LISTS.items():
-            yield _row(name, k, {"list": how, **apart(by_list, name, k, changes)})
+def _joint_efforts(arguments: list[str]) -> Iterator[Row]:
+    for name, k, efforts in _points(arguments):
+        for effort in efforts or ("quick", "thorough"):
+            yield _row(name, k, {"effort": effort, **apart(jointly, name, k, _others(name), effort)})
+
+
+def _others(name: str) -> int:
+    return OTHERS if name in PUBLISHED["arx"] else 0
 
 
 def _search(arguments: list[str]) -> Iterator[Row]:
@@ -263,11 +258,11 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
 
 
 PARTS = {
-    "one": _one, "joint": _joint, "lists": _lists, "search": _search, "exact": _exact, "diverse": _diverse,
+    "one": _one, "joint": _joint, "efforts": _joint_efforts, "search": _search, "exact": _exact, "diverse": _diverse,
     "picture": _picture,
 }  # fmt: skip
 
 
 def run(arguments: list[str]) -> None:
     """Measures one part (some points of it, if they are named), or all, and keeps every row."""
-    run_parts("loss", PARTS, ("table", "k", "effort", "list"), arguments)
+    run_parts("loss", PARTS, ("table", "k", "effort"), arguments)

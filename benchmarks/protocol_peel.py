@@ -2,8 +2,8 @@
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
 party's. `plan`: what a party foresees from its own rows. `growth`: larger tables like Adult, all parties in one process
-over memory. The table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
-loss|tls|plan|growth|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k, parties, mode,
+over memory. `efforts`: what each effort (`[utility] effort`) sends and loses, so as well. The table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
+loss|tls|plan|growth|efforts|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k, parties, mode,
 latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that bandwidth; what was measured before is kept beside it.
 
 Before and after in one run: COVEY_BENCH_BEFORE names another tree of the project, such as one that `git worktree add
@@ -60,7 +60,8 @@ DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) fo
 )
 PLANNED = "10:3:wave,50:3:wave,50:10:wave"
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
-KEYS = ("k", "parties", "dealt", "mode", "latency ms", "bandwidth", "tree", "rows", "buckets per record")
+EFFORTS = "10:quick,10:normal,10:thorough,50:quick,50:normal,50:thorough"
+KEYS = ("k", "effort", "parties", "dealt", "mode", "latency ms", "bandwidth", "tree", "rows", "buckets per record")
 """The keys of a row; a second measurement with the same keys replaces the first."""
 
 
@@ -174,6 +175,17 @@ def one_growth(text: str) -> Row:
     }  # fmt: skip
 
 
+def one_effort(text: str) -> Row:
+    """One run of three parties in this process: k and the effort."""
+    k, effort = text.split(":")
+    study = replace(study_of(int(k), 3, 'mode = "wave"'), effort=effort)
+    release = covey.simulate(study, deal(study, str(_adult.TABLE), seed=seed_of(1)), seed=1)
+    return {
+        "k": int(k), "parties": 3, "mode": "wave", "effort": effort, "lm": round(release.loss.lm or 0.0, 5),
+        "rounds": release.summary["rounds"], "MB a party": round(int(str(release.summary["bytes"])) / 3e6),
+    }  # fmt: skip
+
+
 def one_memory(text: str) -> Row:
     """One run of three parties in this process on 10,000 rows, with so many buckets per record: more tests alone."""
     _, took = in_process(study_of(10, 3, f'mode = "wave"\nbuckets = {text}'), 10_000)
@@ -262,6 +274,7 @@ PARTS = {
     "tls": measure_tls,
     "plan": measure(one_plan, PLANNED),
     "growth": measure(one_growth, GROWTH),
+    "efforts": measure(one_effort, EFFORTS),
     "memory": measure(one_memory, "1,4,16,64"),
     "insider": measure_insider,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts.tables import Maker, Results, Row, number, seconds, short, table
+from scripts.tables import Maker, Results, Row, listed, number, seconds, short, table
 
 Point = tuple[str, int]
 TABLES = {
@@ -64,6 +64,24 @@ def efforts(found: Results) -> str:
     return table(("table", "k", *EFFORTS.values()), lines)
 
 
+def joint_efforts(found: Results) -> str:
+    """What each effort buys parties together: the loss, as a part of ARX's where that is known, and the list's length."""
+    rows = {(*_of(row), row.get("effort", "normal")): row for row in (*found["joint"], *found["efforts"])}
+    points = {(name, k): None for name, k, effort in rows if effort == "thorough"}
+    lines = [
+        (*_named(point), *(_listed(rows.get((*point, effort))) for effort in list(EFFORTS)[1:]))
+        for point, _ in sorted(points.items(), key=_in_order)
+    ]
+    return table(("table", "k", *list(EFFORTS.values())[1:]), lines)
+
+
+def _listed(row: Row | None) -> str:
+    if row is None:
+        return ""
+    part = "" if row["ratio"] is None else f" ({number(row, 'lm') / number(row, 'arx'):.3f})"
+    return f"{short(number(row, 'lm'))}{part}, {row['nodes']}"
+
+
 def _effort(row: Row | None) -> str:
     return "" if row is None else f"{short(number(row, 'lm'))}, {seconds(number(row, 'cpu'))} s, {row['mb']} MB"
 
@@ -108,6 +126,8 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     "how-good.md": {
         "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search),
         "exact": ("loss", exact), "efforts": ("loss", efforts),
+        "joint-efforts": ("loss", joint_efforts),
+        "sent": ("peel", listed("efforts", "k|effort:code|LM=lm:loss|rounds|MB a party", "k")),
     },
 }  # fmt: skip
 """For each page the figures on it: the results that each is made from, and how."""

@@ -408,11 +408,26 @@ def test_of_a_lattice_that_is_searched_the_finest_node_is_always_visited(monkeyp
     tables = tables_of(study, draw_people(3, 100, 1))
     monkeypatch.setattr(nodes, "WHOLE", 0)
     monkeypatch.setattr(nodes, "FEW", 0)
-    monkeypatch.setattr(nodes, "SAVES", 10.0)
+    monkeypatch.setitem(nodes.EFFORTS, "normal", nodes.Effort(10.0, 2))
     alone = list_of(study, tables)
     monkeypatch.setattr(lattice, "LISTED", 1)
     searched = list_of(study, tables)
     assert searched.tolist() == [[0] * alone.shape[1], *alone.tolist()]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("effort", ["quick", "thorough"])
+def test_with_another_effort_the_parties_visit_another_list_and_publish_what_a_trusted_party_would(
+    effort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, value in (("WHOLE", 0), ("FEW", 0), ("MANY", 1)):
+        monkeypatch.setattr(nodes, limit, value)
+    study, people = study_of(3, k=4), draw_people(3, 300, 1)
+    other = replace(study, effort=effort)
+    normal, asked = (len(list_of(each, tables_of(each, people))) for each in (study, other))
+    assert asked < normal if effort == "quick" else asked > normal
+    real = agrees(other, people)
+    assert f"at up to {asked} levels of generalization" in " ".join(sentence for party in real.ledger.values() for sentence in party)
 
 
 @pytest.mark.thorough

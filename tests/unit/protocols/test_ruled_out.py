@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.protocols.peelers import draw_people, marginals_of, study_of, tables_of
@@ -61,12 +63,30 @@ def test_the_list_ends_where_the_next_nodes_would_save_little(monkeypatch: pytes
     monkeypatch.setattr(listing, "FEW", 0)
     lengths = []
     for saves in (0.0, 4e-4, 4e-2):
-        monkeypatch.setattr(listing, "SAVES", saves)
+        monkeypatch.setitem(listing.EFFORTS, "normal", listing.Effort(saves, 2))
         found = listing.list_nodes(study, trees, known, 2000)
         assert found[-1].tolist() == [tree.height for tree in trees]
         lengths.append(len(found))
     assert lengths[0] >= lengths[1] > lengths[2] > 1
     assert len(listing.list_nodes(study, trees, known, 3)) == 4
+
+
+def test_more_effort_makes_a_longer_list_but_not_of_few_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(3, k=4)
+    tables = tables_of(study, draw_people(3, 300, 1))
+    trees, known = next(iter(tables.values())).trees, marginals_of(study, tables)
+    monkeypatch.setattr(listing, "WHOLE", 0)
+    monkeypatch.setattr(listing, "FEW", 0)
+
+    def lengths() -> list[int]:
+        asked = [replace(study, effort=effort) for effort in (None, "quick", "normal", "thorough")]
+        return [len(listing.list_nodes(each, trees, known, 2000)) for each in asked]
+
+    unsaid, quick, normal, thorough = lengths()
+    assert quick < normal == unsaid == thorough
+    monkeypatch.setattr(listing, "MANY", 1)
+    assert lengths()[:3] == [unsaid, quick, normal]
+    assert lengths()[3] > normal
 
 
 def test_nodes_are_ruled_out_by_coarser_ones_and_nothing_else_changes() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,6 @@ PAIRS = Flag(
 )
 MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 """The synthetic tables are peeled for these multiples of k: real columns are not independent."""
-TABLES = 2
 SAMPLE = 200_000
 """Rows of a synthetic table at most; beyond that k is scaled down with them."""
 FEW = 100
@@ -49,8 +49,20 @@ WHOLE = 1 << 18
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
 
-SAVES = 4e-4
-"""A node is visited if that saves this part of the loss at least for a visit to all records; to fewer, less."""
+
+class Effort(NamedTuple):
+    """How long a list is made."""
+
+    saves: float
+    """A node is visited if that saves this part of the loss at least for a visit to all records; to fewer, less."""
+    tables: int
+    """The number of synthetic tables that are peeled."""
+
+
+EFFORTS = {"quick": Effort(2e-3, 2), "normal": Effort(4e-4, 2), "thorough": Effort(5e-5, 6)}
+"""Half of the traffic, the default, and twice to three times as much (`[utility] effort`)."""
+MANY = 400
+"""A thorough list is longer only where there are so many times k records: among fewer, more nodes do not lose less."""
 VISIT = 0.03
 """What a visit costs besides, as a part of a visit to all records."""
 NEAR = 0.01
@@ -72,27 +84,33 @@ def looks_at_pairs(study: Study, trees: Sequence[Hierarchy], records: int) -> bo
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
-    Those nodes stay that save much of the synthetic tables' loss for the records that a visit looks at (`SAVES`), and
+    Those nodes stay that save much of the synthetic tables' loss for the records that a visit looks at (`Effort`), and
     `most` at most. Of many columns the synthetic tables know too little to tell how many people agree in all of them:
     where the lattice is too large to be listed, the finest node is always visited.
     """
     if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
         return lattice.whole(every)
-    rows = min(marginals.records, SAMPLE)
+    rows, effort = min(marginals.records, SAMPLE), _effort(study, marginals.records)
     k = study.privacy.k * rows / max(marginals.records, 1)
     peeled: list[tuple[Ints, Longs]] = []
-    for number in range(TABLES):
+    for number in range(effort.tables):
         base = derive(study_seed(study), "peel synthetic", number)
         problem = _problem(study, trees, *synthesize(trees, marginals, rows, base))
         for bound in sorted({max(2, round(k * multiple)) for multiple in MULTIPLES}):
             nodes = _candidates(problem, bound, base)
             gain = _peel(problem, bound, nodes)
             peeled.append((nodes[gain > 0], gain[gain > 0]))
-    chosen = _chosen(problem, peeled, rows, most)
+    chosen = _chosen(problem, peeled, rows, most, effort.saves)
     if lattice.is_listed(problem, problem.items):
         return chosen
     return lattice.by_cost(problem, np.concatenate([np.zeros_like(chosen[:1]), chosen[-most:]]))
+
+
+def _effort(study: Study, records: int) -> Effort:
+    """The effort that the study asks for, as far as so many records are worth it."""
+    asked = study.effort or "normal"
+    return EFFORTS["normal" if asked == "thorough" and records < MANY * study.privacy.k else asked]
 
 
 def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
@@ -164,7 +182,7 @@ def _candidates(problem: Problem, bound: int, seed: Secret) -> Ints:
     return lattice.by_cost(problem, nodes)
 
 
-def _chosen(problem: Problem, peeled: Sequence[tuple[Ints, Longs]], rows: int, most: int) -> Ints:
+def _chosen(problem: Problem, peeled: Sequence[tuple[Ints, Longs]], rows: int, most: int, saves: float) -> Ints:
     """The nodes that are worth a visit, from the records that each synthetic table had published at its nodes."""
     root = np.array([[tree.height for tree in problem.trees]], dtype=np.int32)
     nodes = np.unique(np.concatenate([root, *(own for own, _ in peeled)]), axis=0)
@@ -185,7 +203,7 @@ def _chosen(problem: Problem, peeled: Sequence[tuple[Ints, Longs]], rows: int, m
                 likely[place[node.tobytes()]] += NEAR * records
     costs, whole = lattice.costs(problem, nodes), rows * len(peeled)
     loss = float((gain * costs).sum() + (whole - gain.sum()) * costs[-1])
-    worth = _worth(nodes, costs, likely / max(loss, 1.0), left / max(whole, 1) + VISIT, SAVES, most)
+    worth = _worth(nodes, costs, likely / max(loss, 1.0), left / max(whole, 1) + VISIT, saves, most)
     return np.ascontiguousarray(nodes[worth])
 
 
