@@ -51,7 +51,7 @@ PROBES = 1500
 
 
 class Effort(NamedTuple):
-    """How long a list is made."""
+    """The length of a list of nodes, by what decides it."""
 
     saves: float
     """A node is visited if that saves this part of the loss at least for a visit to all records; to fewer, less."""
