@@ -60,7 +60,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {"quick": Effort(2e-3, 2), "normal": Effort(4e-4, 2), "thorough": Effort(5e-5, 6)}
-"""Half of the traffic, the default, and twice to three times as much (`[utility] effort`)."""
+"""A list of half the length, the default, and twice the length (`[utility] effort`)."""
 MANY = 400
 """A thorough list is longer only where there are so many times k records: among fewer, more nodes do not lose less."""
 VISIT = 0.03
