@@ -427,7 +427,7 @@ def test_with_another_effort_the_parties_visit_another_list_and_publish_what_a_t
     normal, asked = (len(list_of(each, tables_of(each, people))) for each in (study, other))
     assert asked < normal if effort == "quick" else asked > normal
     real = agrees(other, people)
-    assert f"at up to {asked} levels of generalization" in " ".join(sentence for party in real.ledger.values() for sentence in party)
+    assert any(f"at up to {asked} levels of generalization" in line for line in real.ledger["p0"])
 
 
 @pytest.mark.thorough
