@@ -1,10 +1,12 @@
 """`peel` on Adult: its loss beside that of parties alone, what a run costs, and what an insider can rule out.
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
-party's. `plan`: what a party foresees from its own rows. `growth`: larger tables like Adult, all parties in one process
-over memory. `efforts`: what each effort (`[utility] effort`) sends and loses, so as well. The table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
-loss|tls|plan|growth|efforts|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k, parties, mode,
-latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that bandwidth; what was measured before is kept beside it.
+party's. `plan`: what a party foresees from its own rows. `growth`: larger tables like Adult, all parties in one
+process over memory. `efforts`: what each effort (`[utility] effort`) sends and loses, in one process as well. The
+table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
+loss|tls|plan|growth|efforts|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k,
+parties, mode, latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that bandwidth; what was measured before is
+kept beside it.
 
 Before and after in one run: COVEY_BENCH_BEFORE names another tree of the project, such as one that `git worktree add
 ../before COMMIT` has made. Each point of `tls` is then measured twice, by that tree's `covey simulate` and by this

@@ -65,7 +65,7 @@ def efforts(found: Results) -> str:
 
 
 def joint_efforts(found: Results) -> str:
-    """What each effort buys parties together: the loss, as a part of ARX's where that is known, and the list's length."""
+    """What each effort buys parties together: the loss, the part that it is of ARX's, and the length of the list."""
     rows = {(*_of(row), row.get("effort", "normal")): row for row in (*found["joint"], *found["efforts"])}
     points = {(name, k): None for name, k, effort in rows if effort == "thorough"}
     lines = [
