@@ -93,4 +93,4 @@ def test_losses_of_one_owner_and_of_parties_come_out_again() -> None:
     point: dict[str, object] = {"table": "few", "k": 10}
     (alone,), (joint,) = chosen(LOSSES["one"], **point, effort="normal"), chosen(LOSSES["joint"], **point)
     assert one_owner("few", 10, "normal")["lm"] == alone["lm"]
-    assert jointly("few", 10, 0)["lm"] == joint["lm"]
+    assert jointly("few", 10, 0, "normal")["lm"] == joint["lm"]
