@@ -18,8 +18,9 @@ from covey.guess.draft import (
     draft_of,
     look_at,
     name_of,
-    refuse_formulas,
+    refuse_names,
     section_of,
+    told_apart,
     write_draft,
 )
 from covey.guess.roles import Guess
@@ -33,7 +34,8 @@ __all__ = [
     "draft_of",
     "look_at",
     "name_of",
-    "refuse_formulas",
+    "refuse_names",
     "section_of",
+    "told_apart",
     "write_draft",
 ]

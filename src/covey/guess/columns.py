@@ -13,8 +13,8 @@ from functools import cached_property
 from covey import cells
 from covey.sources import Source
 
-_MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "-", "--", "---", "?", ".", "<na>"})
-_MISSING_AMONG_NUMBERS = _MISSING | {"none", "missing", "unknown", "n.a.", "*", "inf", "-inf", "infinity", "n.k."}
+_MISSING = frozenset({"*", "na", "n/a", "#n/a", "nan", "null", "-", "--", "---", "?", ".", "<na>"})
+_MISSING_AMONG_NUMBERS = _MISSING | {"none", "missing", "unknown", "n.a.", "inf", "-inf", "infinity", "n.k."}
 _ORDERS = (
     "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY", "MM-DD-YYYY", "YYYY/MM/DD", "YYYY.MM.DD", "DD-MMM-YYYY",
     "DD MMM YYYY", "MMM DD, YYYY", "MMM DD YYYY",
@@ -41,7 +41,8 @@ def spelling(counts: Mapping[str, int]) -> Spelling:
         if found is not None:
             return Spelling(found.kind, found.format, null, (*found.evidence, *_told(null, counts)))
     null = () if _are_country_codes(counts) else tuple(sorted(text for text in counts if text.lower() in _MISSING))
-    return Spelling("text", None, null, tuple(_told(null, counts)))
+    mixed = _dates_in_several_ways([text for text in counts if text not in null])
+    return Spelling("text", None, null, (*mixed, *_told(null, counts)))
 
 
 def _told(null: tuple[str, ...], counts: Mapping[str, int]) -> list[str]:
@@ -84,6 +85,17 @@ def _date(values: list[str], counts: Mapping[str, int]) -> Spelling | None:
     chosen = fitting[0]
     doubt = f"; no day is above 12, so that {fitting[1]} would fit too: check" if len(fitting) > 1 else ""
     return Spelling("date", chosen, (), (f"dates written as {chosen} in {_rows(counts, str.__len__):,} rows{doubt}",))
+
+
+def _dates_in_several_ways(values: list[str]) -> list[str]:
+    """The remark on a column of dates that no one order reads."""
+    if values and all(
+        len(value) >= _SHORTEST_DATE
+        and (cells.day(value) or any(cells.formatted_day(value, order) for order in _ORDERS))
+        for value in values
+    ):
+        return ["these are dates written in several ways: write them in one way, so that months and years are released"]
+    return []
 
 
 def _rows(counts: Mapping[str, int], which: Callable[[str], object]) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain, count
 from pathlib import Path
 
 from covey import cells
@@ -12,8 +13,8 @@ from covey.errors import InputError
 from covey.files import write_atomically
 from covey.guess import trees
 from covey.guess.columns import ColumnValues, look, people, repeated
-from covey.guess.roles import IN_DOUBT, Guess, as_role, decided, guess, latest_year
-from covey.plain import Shown, slug, toml_key, toml_string
+from covey.guess.roles import IN_DOUBT, Guess, as_role, decided, file_for, guess, latest_year
+from covey.plain import STEERING, Shown, slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Data, Source, connect
 
@@ -87,7 +88,7 @@ def draft(
     `roles` says what some columns are, instead of a guess.
     """
     for _, source in sources:
-        refuse_formulas(source)
+        refuse_names(source)
     if len(sources) == 1:
         looked = look_at(sources[0][1], k)
         return compose(name, looked.with_roles(roles or {}), looked.several, k)
@@ -98,7 +99,7 @@ def draft(
     seen = look([source for _, source in sources])
     found = [_keyed(each) if each.name == key else each for each in _guesses(seen, k)]
     guesses = Looked(seen, decided(found, seen, k), {}, k).with_roles(roles or {})
-    guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
+    guesses = told_apart([_listed(each, column) for each, column in zip(guesses, seen, strict=True)])
     notes = tuple(_notes(guesses, {}, k))
     text = _text(name, partition, guesses, sources, key, k, notes)
     return Draft(text, tuple(guesses), partition, tuple(party for party, _ in sources), notes)
@@ -139,9 +140,28 @@ def look_at(source: Source, k: int) -> Looked:
 
 def compose(name: str, guesses: Sequence[Guess], several: dict[str, int], k: int) -> Draft:
     """The draft of one owner's study from the guesses."""
+    guesses = told_apart(guesses)
     notes = tuple(_notes(guesses, several, k))
     text = _text(name, None, guesses, (), None, k * max(several.values(), default=1), notes)
     return Draft(text, tuple(guesses), None, (), notes)
+
+
+def told_apart(guesses: Sequence[Guess], taken: Iterable[str] = ()) -> list[Guess]:
+    """The guesses, each with a file of its own, and none of those that are taken: two names may be spelled alike."""
+    used, found = set(taken), []
+    for each in guesses:
+        if each.file is None:
+            found.append(each)
+            continue
+        path, text = each.file
+        stem, _, ending = path.rpartition(".")
+        names = chain([path], (f"{stem}-{number}.{ending}" for number in count(2)))
+        own = next(name for name in names if name not in used)
+        used.add(own)
+        hierarchy = each.hierarchy and each.hierarchy.replace(f'"{path}"', f'"{own}"')
+        lines = tuple(line.replace(f'values = "{path}"', f'values = "{own}"') for line in each.lines)
+        found.append(replace(each, hierarchy=hierarchy, lines=lines, file=(own, text)))
+    return found
 
 
 def _ages_on(seen: Sequence[ColumnValues]) -> date:
@@ -172,6 +192,8 @@ def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterato
             f"{name!r} names people who have up to {most} rows each: k is {k} x {most}, so that a class of k rows has "
             f"at least {k} people"
         )
+    if not any(each.role is Role.QUASI for each in guesses):
+        yield "no column looks like one that people outside know: say which one is, with --role COLUMN=quasi"
     open_ones = [each.name for each in guesses if each.role is Role.SENSITIVE and IN_DOUBT in each.why]
     if open_ones:
         yield (
@@ -180,9 +202,13 @@ def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterato
         )
 
 
-def refuse_formulas(source: Source) -> None:
-    """Refuses a table with a column's name that a spreadsheet might run."""
+def refuse_names(source: Source) -> None:
+    """Refuses a table with a column's name that no study can have: unseen marks, or what a spreadsheet might run."""
     for column in source.columns:
+        if STEERING.search(column):
+            raise InputError(
+                f"{source.name}: column name {column!r} has a line break or another unseen mark; rename the column"
+            )
         if cells.could_run(column):
             raise InputError(
                 f"{source.name}: column name {column!r} begins like a formula, which a spreadsheet that opens the "
@@ -199,7 +225,9 @@ def _listed(found: Guess, column: ColumnValues) -> Guess:
         values = sorted(column.known)
     else:
         return found
-    path = f"hierarchies/{slug(found.name, 'column').lower()}.txt"
+    if any(len(value.splitlines()) > 1 for value in values):
+        return replace(found, lines=(*found.lines, f"values = [{', '.join(map(toml_string, values))}]"))
+    path = file_for(found.name, "txt")
     text = "\n".join(values) + "\n"
     return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
 

@@ -11,7 +11,7 @@ from covey import cells
 from covey.guess import trees
 from covey.guess.columns import ColumnValues
 from covey.identifiers import suspected
-from covey.plain import toml_string
+from covey.plain import slug, toml_string
 from covey.schema import Role
 
 _IDENTIFIER = re.compile(
@@ -155,7 +155,7 @@ def _quasi(column: ColumnValues, k: int, ages_on: date) -> Guess:
         return Guess(name, Role.QUASI, trees.numbers(known, k), "its values are numbers, in public steps")
     if len(known) > trees.MOST_CATEGORIES:
         return Guess(name, Role.IDENTIFIER, None, f"it has {len(known):,} texts, too many to group: left out")
-    path = f"hierarchies/{re.sub(r'[^A-Za-z0-9_-]+', '-', name).strip('-').lower() or 'column'}.csv"
+    path = file_for(name, "csv")
     if kind == "number":
         text, how = trees.ordered(known), "neighbours grouped"
     else:
@@ -163,6 +163,11 @@ def _quasi(column: ColumnValues, k: int, ages_on: date) -> Guess:
     lines = ('type = "number"',) if kind == "number" else ()
     why = f"it has {len(known):,} {'numbers' if kind == 'number' else 'categories'}, {how}"
     return Guess(name, Role.QUASI, f'"{path}"', why, (path, text), lines=lines)
+
+
+def file_for(name: str, ending: str) -> str:
+    """The file that a column's values are written to, below the study's folder."""
+    return f"hierarchies/{slug(name, 'column').lower()}.{ending}"
 
 
 def decided(guesses: Sequence[Guess], columns: Sequence[ColumnValues], k: int) -> list[Guess]:

@@ -167,7 +167,7 @@ def _file(values: Sequence[str], known: Mapping[str, int], label: Callable[[Sequ
 
 
 def _written(paths: Sequence[tuple[str, ...]]) -> str:
-    return write(Hierarchy.from_paths([path for path in paths if path[0] != cells.SUPPRESSED]))
+    return write(Hierarchy.from_paths(paths))
 
 
 def _paths(

@@ -181,3 +181,7 @@ def _judge_names(path: Path, names: tuple[str, ...]) -> None:
         raise InputError(
             f"{path}, line 1: two columns are named {repeated[0]!r}, in the places {listed(places)}; rename one"
         )
+    alike: dict[str, str] = {}
+    for name in names:
+        if (other := alike.setdefault(name.casefold(), name)) != name:
+            raise InputError(f"{path}, line 1: columns {other!r} and {name!r} differ only in capitals; rename one")

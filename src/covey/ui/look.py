@@ -18,7 +18,7 @@ from covey import cells
 from covey.arrays import Floats, Longs
 from covey.errors import CoveyError, InputError
 from covey.files import PRIVATE, write_atomically
-from covey.guess import Guess, look_at, refuse_formulas
+from covey.guess import Guess, look_at, refuse_names
 from covey.guess.columns import ColumnValues
 from covey.plain import plain_lines
 from covey.schema import Role
@@ -88,7 +88,7 @@ def summarize(source: Source, stamp: str) -> tuple[TableSummary, dict[str, dict[
             "write those that a release needs to a table of their own"
         )
     source.require(())
-    refuse_formulas(source)
+    refuse_names(source)
     looked = look_at(source, K)
     columns = []
     for column, guess in zip(looked.columns, looked.guesses, strict=True):

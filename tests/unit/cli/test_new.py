@@ -81,6 +81,55 @@ def test_odd_column_names_survive_into_the_study(covey: Covey, tmp_path: Path, n
     assert Study.load(tmp_path / "study.toml").columns[0].name == name
 
 
+def test_columns_whose_names_make_one_file_name_have_files_of_their_own(covey: Covey, tmp_path: Path) -> None:
+    header = ["漢字", "漢語", "a b", "a-b", "long " * 60 + "x", "long " * 60 + "y"]
+    rows = [",".join(f"{name[-1]}{place % (3 + at)}" for at, name in enumerate(header)) for place in range(60)]
+    draft(covey, tmp_path, ",".join(header), rows)
+    assert len(list((tmp_path / "hierarchies").iterdir())) == len(header)
+
+
+def test_values_with_line_breaks_are_listed_in_the_study_of_several(covey: Covey, tmp_path: Path) -> None:
+    codes = ["".join(f'"{place % 9:02}\n{place % 7}",{20 + place % 30}\n' for place in range(200))] * 2
+    for name, rows in zip(("north", "south"), codes, strict=True):
+        (tmp_path / f"{name}.csv").write_text(f"postcode,age\n{rows}")
+    data = [tmp_path / f"{name}.csv" for name in ("north", "south")]
+    assert covey("new", *data, "--out", tmp_path / "study.toml").code == 0
+    assert 'values = ["00\\n' in (tmp_path / "study.toml").read_text()
+    checked = covey("check", tmp_path / "study.toml", "--as", "north", "--data", data[0])
+    assert checked.code == 0, checked
+
+
+def test_a_star_is_read_as_missing_for_no_tree_takes_it_for_a_value(covey: Covey, tmp_path: Path) -> None:
+    found = draft(covey, tmp_path, "ward,age", (f"{'*ab'[place % 3]},{20 + place % 30}" for place in range(90)))
+    assert 'null = ["*"]' in found["ward"]["more"]  # type: ignore[operator]
+    assert "* in 30 rows is read as missing" in str(found["ward"]["why"])
+
+
+def test_dates_that_are_written_in_several_ways_are_told(covey: Covey, tmp_path: Path) -> None:
+    days = [f"{1 + place % 28:02}" for place in range(90)]
+    rows = [f"2024-03-{day}" if place % 2 else f"{day}.03.2024" for place, day in enumerate(days)]
+    assert "written in several ways" in str(draft(covey, tmp_path, "visit", rows)["visit"]["why"])
+
+
+def test_a_table_that_no_study_can_have_is_refused_with_what_to_do(covey: Covey, tmp_path: Path) -> None:
+    for header, said in (
+        ('"two\nlines",age', "'two\\nlines' has a line break or another unseen mark; rename the column"),
+        ("Age,sex,age", "line 1: columns 'Age' and 'age' differ only in capitals; rename one"),
+    ):
+        (tmp_path / "data.csv").write_text(f"{header}\n" + ",".join("1" * len(header.split(","))) + "\n")
+        called = covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml")
+        assert called.code == 2 and said in called.err, called
+        assert not (tmp_path / "study.toml").exists()
+
+
+def test_a_draft_without_a_quasi_column_says_how_to_name_one(covey: Covey, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n" + "1,x\n" * 30)
+    called = covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml")
+    assert "--role COLUMN=quasi" in called.out
+    named = covey("new", tmp_path / "data.csv", "--out", tmp_path / "named.toml", "--role", "a=quasi")
+    assert named.code == 0 and covey("check", tmp_path / "named.toml", "--data", tmp_path / "data.csv").code == 0
+
+
 def draft(covey: Covey, tmp_path: Path, header: str, rows: Iterable[str], *more: str) -> dict[str, dict[str, object]]:
     (tmp_path / "data.csv").write_text(header + "\n" + "".join(f"{row}\n" for row in rows))
     called = covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml", "--json", *more)

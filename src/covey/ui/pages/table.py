@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from covey.errors import InputError
 from covey.files import write_atomically
-from covey.guess import compose, name_of, section_of
+from covey.guess import compose, name_of, section_of, told_apart
 from covey.report.markup import Markup, tag
 from covey.schema import Role
 from covey.sources.packages import sheet_names
@@ -244,7 +244,7 @@ def _change(bench: Workbench, form: Form, path: str, summary: TableSummary, give
         role = given.get(column.name)
         if role is None or role is roles.get(column.name, Role.IDENTIFIER):
             continue
-        found = column.guesses[role]
+        (found,) = told_apart([column.guesses[role]], {*study.files, *files})
         text = set_section(text, ("columns", column.name), section_of(found, joint=study.protocol is not None), path)
         files |= dict([found.file]) if found.file else {}
     for name, content in files.items():
