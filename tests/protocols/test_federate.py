@@ -72,6 +72,7 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
         ('values = ["no", "yes"]\n', "", "list its values"),
         ("range = [40, 120]\n", "step = 5\n", "public range"),
         ('hierarchy = "flat"\nvalues = ["F", "M"]', 'hierarchy = "flat"', "list its domain"),
+        ('values = ["F", "M"]', f'values = ["F", "{"M" * 1025}"]', "'sex': a label .* 1,025 characters; .*1,024"),
         ("bits = 256", "bits = 1000", "3072"),
         ("bits = 256", "bits = 256\nalpha = 1.5", "alpha"),
         ("bits = 256", "bits = 256\ncandidates = -1", "candidates"),

@@ -23,7 +23,7 @@ from covey.protocols.federate.checking import fitting
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair, Pair, room_for
-from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.parameters import LONGEST_LABEL, Parameters
 from covey.protocols.federate.release import costs
 from covey.protocols.federate.several import CheckedNumbers
 from covey.protocols.federate.thresholds import by_value
@@ -39,7 +39,7 @@ CHUNK = 4096
 
 READY_BYTES = FRAME_BYTES + 34
 
-Label = Annotated[str, Meta(max_length=1024)]
+Label = Annotated[str, Meta(max_length=LONGEST_LABEL)]
 Labels = Annotated[list[Label], Meta(max_length=256)]
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from covey.cells import MISSING
 from covey.crypto.paillier import SIZES, check_bits
 from covey.errors import InputError
-from covey.hierarchy import Interval
+from covey.hierarchy import Hierarchy, Interval
 from covey.option import Choice, File, Number, Whole
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_range
 from covey.protocols.shared.rows import domain
@@ -63,6 +63,9 @@ MOST_VALUES = 1 << 14
 """Combinations of exact values that may be counted in each class."""
 
 MOST_PEOPLE = 1 << 22
+
+LONGEST_LABEL = 1024
+"""Characters of a label that goes to the recipient."""
 
 MOST_MARKS = 1 << 24
 """People times combinations of exact values, with three providers or more: each is a shared number."""
@@ -195,7 +198,12 @@ def _require_several(params: Parameters) -> None:
 
 def _require_listed(params: Parameters) -> None:
     for column in params.study.quasi:
-        if column.closed:
+        if isinstance(column.hierarchy, Hierarchy):
+            if (longest := max(map(len, column.hierarchy.labels))) > LONGEST_LABEL:
+                raise InputError(
+                    f"column {column.name!r}: a label of its hierarchy has {longest:,} characters; federate sends "
+                    f"{LONGEST_LABEL:,} at most: shorten it"
+                )
             continue
         if not isinstance(column.hierarchy, Interval):
             raise InputError(
