@@ -137,7 +137,7 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
                 network.lose(other, "refused")
 
         book = learned if name == HUB else nobody
-        seat = Seat(study, name, tables[name], channel, nobody, book, approve, derive(seed, "lasting"), attendance)
+        seat = Seat(study, tables[name], channel, nobody, book, approve, derive(seed, "lasting"), attendance)
         try:
             made_here = await PROTOCOL.role(study, name)(seat)
             if name == HUB:

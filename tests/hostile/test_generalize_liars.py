@@ -398,7 +398,7 @@ def test_a_party_that_says_it_loses_more_than_there_is_is_refused() -> None:
     async def fair(channel: Channel) -> RoundOutcome:
         local = Generalization.of(tables["clinic"], Parameters.of(study))
         local.pool[:] = False
-        seat = Seat(study, "clinic", None, channel, Progress("clinic", ()), Notes(), nobody_asks, seed_of(9))
+        seat = Seat(study, None, channel, Progress("clinic", ()), Notes(), nobody_asks, seed_of(9))
         await role.preview(seat, channel.at("round", 1), local)
         return RoundOutcome(compatible=True)
 
@@ -439,7 +439,7 @@ def test_owners_who_differ_in_how_many_records_met_are_refused() -> None:
         return tell
 
     async def registry(channel: Channel) -> object:
-        seat = Seat(study, "registry", None, channel, Progress("registry", ()), Notes(), nobody_asks, seed_of(9))
+        seat = Seat(study, None, channel, Progress("registry", ()), Notes(), nobody_asks, seed_of(9))
         return await meeting.meet(seat, channel.at("meet"), "observer", "partner")
 
     outcomes = run_parties({"clinic": owner(8), "billing": owner(7), "registry": registry})

@@ -332,7 +332,7 @@ def test_records_that_join_a_class_are_as_many_as_were_left_over() -> None:
 
     async def role(channel: Channel) -> object:
         mine = Joined(np.zeros(1, dtype=np.int64), box[np.newaxis])
-        seat = Seat(study, channel.me, None, channel, None, None, None, Secret(bytes(32)))  # type: ignore[arg-type]
+        seat = Seat(study, None, channel, None, None, None, Secret(bytes(32)))  # type: ignore[arg-type]
         return await leftover.join(seat, classes, trees, mine, 4)
 
     error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error

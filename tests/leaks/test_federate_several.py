@@ -54,7 +54,7 @@ def world(options: str, seed: int) -> tuple[Study, Users]:
 
 def seat_of(study: Study, party: str, users: Users, channel: Channel) -> Seat:
     table = tables_of(study, users).get(party)
-    return Seat(study, party, table, channel, Quiet(), Quiet(), agree, lasting_of(party))
+    return Seat(study, table, channel, Quiet(), Quiet(), agree, lasting_of(party))
 
 
 @dataclass

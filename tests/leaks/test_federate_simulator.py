@@ -83,7 +83,7 @@ async def agree(proposal: Proposal) -> None:
 
 def seat_of(study: Study, party: str, users: Users, channel: Channel) -> Seat:
     table = tables_of(study, users).get(party)
-    return Seat(study, party, table, channel, Quiet(), Quiet(), agree, lasting_of(party))
+    return Seat(study, table, channel, Quiet(), Quiet(), agree, lasting_of(party))
 
 
 def real_run(study: Study, users: Users, seed: int) -> dict[str, Outcome[Result]]:

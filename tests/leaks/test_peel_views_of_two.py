@@ -216,7 +216,7 @@ def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, option
 
     async def holder(channel: Channel) -> pa.Table:
         lasting = Secret(bytes(32))
-        seat = Seat(study, channel.me, tables[channel.me], channel, Deaf(), Deaf(), agreed, lasting)
+        seat = Seat(study, tables[channel.me], channel, Deaf(), Deaf(), agreed, lasting)
         release = (await role.holder(seat)).release
         assert release is not None
         return release

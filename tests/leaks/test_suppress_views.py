@@ -435,7 +435,7 @@ async def _agreed(proposal: Proposal) -> None:
 
 
 def seat_of(study: Study, name: str, table: Table | None, channel: Channel) -> Seat:
-    return Seat(study, name, table, channel, Progress(name, ()), _Unread(), _agreed, seed_of(9))
+    return Seat(study, table, channel, Progress(name, ()), _Unread(), _agreed, seed_of(9))
 
 
 @dataclass(frozen=True)

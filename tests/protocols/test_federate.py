@@ -518,7 +518,7 @@ def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_appr
     def role(name: str) -> Callable[[Channel], Awaitable[Result]]:
         def play(channel: Channel) -> Awaitable[Result]:
             book = noted[name] = Noting(channel)
-            seat = Seat(study, name, tables.get(name), channel, book, book, book.approve, lasting_of(name))
+            seat = Seat(study, tables.get(name), channel, book, book, book.approve, lasting_of(name))
             return federate.PROTOCOL.role(study, name)(seat)
 
         return play
@@ -553,7 +553,7 @@ def test_the_recipient_waits_for_providers_as_long_as_they_live() -> None:
 
     async def recipient(channel: Channel) -> Result:
         books.append(book := Noting(channel))
-        return await federate.recipient(Seat(study, CURIOUS, None, channel, book, book, book.approve, seed_of(1)))
+        return await federate.recipient(Seat(study, None, channel, book, book, book.approve, seed_of(1)))
 
     roles = {GYM: provider, INSURER: provider, CURIOUS: recipient}
     run_parties(roles, silence=1e6, patience=600)  # it ends when the providers, who say no more, leave

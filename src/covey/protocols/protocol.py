@@ -145,7 +145,6 @@ class Seat:
     """All that a role is given. It knows no file, no socket and no clock."""
 
     study: Study
-    party: str
     table: Table | None
     """This party's records; None for a party without data of its own."""
     channel: Channel
@@ -160,6 +159,11 @@ class Seat:
     """Keys for letters, where parties have any."""
     delivered: Mapping[str, bytes] | None = None
     """The answers that respondents handed in, by handle, before the session; None where they take part in it."""
+
+    @property
+    def party(self) -> str:
+        """This party's name."""
+        return self.channel.me
 
     @property
     def records(self) -> Table:
@@ -283,6 +287,10 @@ class Protocol:
     def spoken(self) -> ProtocolVersion:
         """The protocol with its version, as a greeting carries it."""
         return ProtocolVersion(self.name, self.version)
+
+    async def play(self, seat: Seat) -> Result:
+        """Plays the role of the seat's party to its end."""
+        return await self.role(seat.study, seat.party)(seat)
 
     def lacks(self, option: str) -> bool:
         """True if it has no option of that name."""

@@ -20,9 +20,9 @@ from covey.party.record.transcript import Transcript
 from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
-from covey.party.session.playing import lasting_secret, play_role
+from covey.party.session.playing import lasting_secret
 from covey.party.session.respondents import AGREED, compare, consent
-from covey.protocols import Proposal, Protocol
+from covey.protocols import Proposal, Protocol, Seat
 from covey.protocols.collect.leakage import WITHHELD
 from covey.protocols.protocol import LetterKeys
 from covey.secure.declare import Leakage
@@ -140,17 +140,9 @@ class Player:
         noted = Noted(ledger)
         ledger.met()
         began = time.monotonic()
-        await play_role(
-            self.protocol,
-            self.study,
-            channel,
-            table=self.table,
-            lasting=lasting_secret(self.keys, self.protocol),
-            progress=Quiet(self.say),
-            ledger=noted,
-            approve=approve,
-            letters=self.letters,
-        )
+        lasting = lasting_secret(self.keys, self.protocol)
+        seat = Seat(self.study, self.table, channel, Quiet(self.say), noted, approve, lasting, letters=self.letters)
+        await self.protocol.play(seat)
         await self._close(channel, agreement, ledger, transcript, time.monotonic() - began)
         return "withheld" if noted.withheld else "released"
 

@@ -21,7 +21,7 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.files import erase
 from covey.party.session import journal_records as records
-from covey.party.session.journal_records import Address, Begun, JournalState, ReadLetter, Received
+from covey.party.session.journal_records import Begun, JournalState, ReadLetter, Received
 from covey.party.session.sealed import Place, SealedFile
 from covey.wire.frame import Letter
 from covey.wire.inbox import CONTROL_STEP
@@ -32,12 +32,13 @@ LIMIT = 512 * 10**6
 EVERYTHING = 1 << 62
 
 
-class Journal:
+class Journal(JournalState):
     """One run's journal, in one folder; also the recorder that its channel tells of every message."""
 
     def __init__(
         self, path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True
     ) -> None:
+        super().__init__()
         self.path = path
         self.source = source
         self.limit = limit
@@ -46,7 +47,6 @@ class Journal:
         self._key = key
         self._file: SealedFile | None = None
         self._owing = False
-        self._held = JournalState()
 
     @staticmethod
     def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True) -> Journal:
@@ -81,36 +81,11 @@ class Journal:
         self._take(begun)
         self._file.sync()
 
-    @property
-    def begun(self) -> Begun | None:
-        """The session that the journal has, if it has one."""
-        return self._held.begun
-
-    @property
-    def decisions(self) -> tuple[bool, ...]:
-        """The answers of the person here so far."""
-        return tuple(self._held.decisions)
-
-    @property
-    def complete(self) -> bool:
-        """True if this party has read everything that it was to read."""
-        return self._held.complete
-
-    @property
-    def kept(self) -> bool:
-        """True if the run's files have all been written."""
-        return self._held.kept
-
-    @property
-    def whole(self) -> bool:
-        """True if every message that was read is here, so that the role can be played again without the peers."""
-        return self._held.whole
-
     def give_up(self) -> None:
         """The session that the journal has is not gone on with: it is erased."""
         self.close()
         erase(self.path)
-        self._held = JournalState()
+        super().__init__()  # nothing of it stays
 
     async def sent(self, letter: Letter) -> None:
         """Notes the hash, once all that was read is on the disk; the hash itself is there after `sync`.
@@ -121,7 +96,7 @@ class Journal:
         if header.step == CONTROL_STEP:
             return
         address = (header.recipient, header.step, header.number)
-        before = self._held.said.get(address)
+        before = self.said.get(address)
         if before is None:
             self._take(records.Sent(*address, letter.digest))
             if self._owing and self.synced:  # hashes may be lost, but nothing that this message depends on
@@ -138,10 +113,10 @@ class Journal:
         """Writes the letter down before the role reads it. Raises PeerError if a peer changes what it had said."""
         header = letter.header
         address = (header.sender, header.step, header.number)
-        before = self._held.heard.get(address)
+        before = self.heard.get(address)
         if before is None:
-            if self._held.whole and self.size + letter.raw.nbytes <= self.limit:
-                self._held.keep(address, ReadLetter(self._add(Received.of(letter.raw)), letter.digest))
+            if self.whole and self.size + letter.raw.nbytes <= self.limit:
+                self.note_read(address, ReadLetter(self._add(Received.of(letter.raw)), letter.digest))
             else:
                 self._take(records.Heard(*address, letter.digest))
             self._owing = True
@@ -151,12 +126,12 @@ class Journal:
 
     def letters(self, sender: str) -> Iterator[bytes]:
         """That peer's letters, as far as they are kept, in the order in which they were read."""
-        for read in list(self._held.by_sender.get(sender, ())):
+        for read in list(self.by_sender.get(sender, ())):
             yield self._letter(read)
 
     def letter(self, sender: str, place: int) -> bytes | None:
         """That peer's letter with that number, from 0; None if it has not come yet."""
-        read = self._held.by_sender.get(sender, [])
+        read = self.by_sender.get(sender, [])
         return self._letter(read[place]) if place < len(read) else None
 
     def _letter(self, read: ReadLetter) -> bytes:
@@ -173,37 +148,9 @@ class Journal:
 
     def lose(self, peer: str, why: str) -> None:
         """That peer has left, here and in every replay; on the disk when this returns."""
-        if peer not in self._held.gone:
+        if peer not in self.gone:
             self._take(records.Gone(peer, why))
             self._open.sync()
-
-    @property
-    def senders(self) -> tuple[str, ...]:
-        """The peers that have said anything, sorted."""
-        return tuple(sorted(self._held.by_sender))
-
-    @property
-    def gone(self) -> dict[str, str]:
-        """The peers that have left, and why."""
-        return dict(self._held.gone)
-
-    def digests(self, sender: str) -> list[bytes]:
-        """The hashes of that peer's letters that are kept."""
-        return [read.digest for read in self._held.by_sender.get(sender, ())]
-
-    @property
-    def messages(self) -> int:
-        """The number of letters that have been read so far."""
-        return len(self._held.heard)
-
-    @property
-    def said(self) -> dict[Address, bytes]:
-        """The hash of every letter that was sent, by recipient, step and number."""
-        return dict(self._held.said)
-
-    def told(self, peer: str) -> int:
-        """The number of letters that were sent to that peer, as far as their hashes are on the disk."""
-        return sum(recipient == peer for recipient, _, _ in self._held.said)
 
     def decide(self, approve: bool) -> None:
         """The person here has answered; on the disk when this returns."""
@@ -212,13 +159,13 @@ class Journal:
 
     def finish(self) -> None:
         """Nothing more is to be read: from here on this party needs nobody to end the run."""
-        if not self._held.complete:
+        if not self.complete:
             self._take(records.Complete())
             self._open.sync()
 
     def keep(self) -> None:
         """The run's files are written: there is nothing left to do here, but peers may still lack something."""
-        if not self._held.kept:
+        if not self.kept:
             self._take(records.Kept())
             self._open.sync()
 
@@ -243,24 +190,20 @@ class Journal:
         return self._open.append(records.ENCODER.encode(record))
 
     def _take(self, record: records.Record) -> None:
-        self._held.take(record, self._add(record))
+        self.take(record, self._add(record))
 
     def _load(self, file: SealedFile) -> None:
         for place, content in file.records():
             try:
-                self._held.take(records.DECODER.decode(content), place)
+                self.take(records.DECODER.decode(content), place)
             except (msgspec.MsgspecError, ValueError, zlib.error):
                 raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
 
 
-class NoJournal(Nothing):
+class NoJournal(Nothing, JournalState):
     """For runs that leave no folder: nothing is kept, nothing can go on."""
 
-    begun: Begun | None = None
-    decisions: tuple[bool, ...] = ()
-    complete = False
     source = ""
-    messages = 0
 
     def begin(self, begun: Begun) -> None:
         """Forgets it."""
@@ -268,14 +211,6 @@ class NoJournal(Nothing):
     def letters(self, sender: str) -> Iterator[bytes]:
         """None."""
         return iter(())
-
-    def digests(self, sender: str) -> list[bytes]:
-        """None."""
-        return []
-
-    def told(self, peer: str) -> int:
-        """None."""
-        return 0
 
     def decide(self, approve: bool) -> None:
         """Forgets it."""

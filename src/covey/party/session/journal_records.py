@@ -147,21 +147,48 @@ class ReadLetter:
     digest: bytes
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class JournalState:
     """The content of a journal for one session."""
 
     begun: Begun | None = None
+    """The session that the journal has, if it has one."""
     decisions: list[bool] = field(default_factory=list)
+    """The answers of the person here so far."""
     complete: bool = False
+    """True if this party has read everything that it was to read."""
     kept: bool = False
+    """True if the run's files have all been written."""
     said: dict[Address, bytes] = field(default_factory=dict)
+    """The hash of every letter that was sent, by recipient, step and number."""
     heard: dict[Address, bytes] = field(default_factory=dict)
+    """The hash of every letter that was read, by sender, step and number."""
     by_sender: dict[str, list[ReadLetter]] = field(default_factory=dict)
+    """Each peer's letters that are kept, in the order in which they were read."""
     gone: dict[str, str] = field(default_factory=dict)
+    """The peers that have left, and why."""
     whole: bool = True
+    """True if every message that was read is here, so that the role can be played again without the peers."""
 
-    def keep(self, address: Address, read: ReadLetter) -> None:
+    @property
+    def messages(self) -> int:
+        """The number of letters that have been read so far."""
+        return len(self.heard)
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """The peers that have said anything, sorted."""
+        return tuple(sorted(self.by_sender))
+
+    def digests(self, sender: str) -> list[bytes]:
+        """The hashes of that peer's letters that are kept."""
+        return [read.digest for read in self.by_sender.get(sender, ())]
+
+    def told(self, peer: str) -> int:
+        """The number of letters that were sent to that peer, as far as their hashes are on the disk."""
+        return sum(recipient == peer for recipient, _, _ in self.said)
+
+    def note_read(self, address: Address, read: ReadLetter) -> None:
         """One more letter that was read, and is kept whole."""
         self.heard[address] = read.digest
         self.by_sender.setdefault(address[0], []).append(read)
@@ -174,7 +201,7 @@ class JournalState:
             case Received():
                 letter = read_letter(record.raw)
                 header = letter.header
-                self.keep((header.sender, header.step, header.number), ReadLetter(place, letter.digest))
+                self.note_read((header.sender, header.step, header.number), ReadLetter(place, letter.digest))
             case Heard():
                 self.heard[record.sender, record.step, record.number] = record.digest
                 self.whole = False

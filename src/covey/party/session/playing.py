@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
-
-import pyarrow as pa
 
 from covey.crypto.letter import LetterKey, public_of_signing
 from covey.crypto.rng import derive
@@ -23,7 +21,7 @@ from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE, Log
-from covey.party.record.run_record import Agreement, Finished, RunRecord
+from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.session.approval import ApprovalQuestion, Decide, approve_always
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
@@ -31,8 +29,8 @@ from covey.party.session.handshake import shake_hands
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
-from covey.protocols import Proposal, Protocol, Result, Seat, of_study
-from covey.protocols.protocol import EVERYONE, Attendance, LedgerWriter, LetterKeys, RoleProgress
+from covey.protocols import Figures, Proposal, Protocol, Result, Seat, of_study
+from covey.protocols.protocol import LetterKeys
 from covey.secure import approval, row_counts
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -83,27 +81,6 @@ class Participant:
         return Participant(
             study, protocol, party, table, keys, roster, seed, decide, progress, ledger, log, patience, journal
         )
-
-
-async def play_role(
-    protocol: Protocol,
-    study: Study,
-    channel: Channel,
-    *,
-    table: Table | None,
-    lasting: Secret,
-    progress: RoleProgress,
-    ledger: LedgerWriter,
-    approve: Approve,
-    attendance: Attendance = EVERYONE,
-    letters: LetterKeys | None = None,
-    delivered: Mapping[str, bytes] | None = None,
-) -> Result:
-    """Gives the role of the channel's party its seat, and plays it to its end."""
-    seat = Seat(
-        study, channel.me, table, channel, progress, ledger, approve, lasting, attendance, letters, delivered
-    )  # fmt: skip
-    return await protocol.role(study, channel.me)(seat)
 
 
 def letter_keys(keys: Keys | None, roster: Roster) -> LetterKeys:
@@ -174,30 +151,48 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
 
 async def _play(participant: Participant, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
     study, protocol, record = participant.study, participant.protocol, participant.record
+    keys, roster = participant.keys, participant.roster
+
+    async def play() -> Result:
+        if study.states_rows:
+            await _state_rows(participant, channel)
+        seat = Seat(
+            study, participant.table, channel, participant.progress, participant.ledger,
+            _approval(participant, channel, decisions), lasting_secret(keys, protocol),
+            letters=letter_keys(keys, roster),
+        )  # fmt: skip
+        result = await protocol.play(seat)
+        channel.finish()
+        return result
+
+    async def close(release: bytes | None, figures: Figures | None) -> Closed:
+        closing = Closing(study, protocol, keys, roster, record.transcript, release, figures, record.stated)
+        closed = await closing.close(channel)
+        channel.finish()
+        participant.journal.finish()
+        return closed
+
+    return await play_and_close(agreement, record, participant.progress, play, close)
+
+
+async def play_and_close(
+    agreement: Agreement,
+    record: RunRecord,
+    progress: Progress,
+    play: Callable[[], Awaitable[Result]],
+    close: Callable[[bytes | None, Figures | None], Awaitable[Closed]],
+) -> Finished:
+    """Plays a role to its end, and closes the session with the hash of the release, if there is one, and its figures.
+
+    The seconds are those of the role.
+    """
     begun = time.monotonic()
-    if study.states_rows:
-        await _state_rows(participant, channel)
-    result = await play_role(
-        protocol,
-        study,
-        channel,
-        table=participant.table,
-        lasting=lasting_secret(participant.keys, protocol),
-        progress=participant.progress,
-        ledger=participant.ledger,
-        approve=_approval(participant, channel, decisions),
-        letters=letter_keys(participant.keys, participant.roster),
-    )
-    channel.finish()
-    release, digest = sealed(study, result)
+    result = await play()
+    release = None if result.release is None else arrange(result.release)
+    digest = None if release is None else hashlib.sha256(canonical_csv(release)).digest()
     seconds = time.monotonic() - begun
-    participant.progress.phase("farewell")
-    closing = Closing(
-        study, protocol, participant.keys, participant.roster, record.transcript, digest, result.figures, record.stated
-    )
-    record.closed = await closing.close(channel)
-    channel.finish()
-    participant.journal.finish()
+    progress.phase("farewell")
+    record.closed = await close(digest, result.figures)
     return Finished(
         release=release,
         release_sha256=None if digest is None else digest.hex(),
@@ -207,7 +202,7 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
         session=agreement.session,
         warnings=agreement.warnings,
         record=record,
-        phases=tuple(participant.progress.spent.values()),
+        phases=tuple(progress.spent.values()),
     )
 
 
@@ -255,14 +250,6 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
         participant.log.note("every party approved the release")
 
     return approve
-
-
-def sealed(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:
-    """The release as it is written, and its hash."""
-    if result.release is None:
-        return None, None
-    arranged = arrange(result.release)
-    return arranged, hashlib.sha256(canonical_csv(arranged)).digest()
 
 
 def _why(error: CoveyError, decisions: list[bool]) -> tuple[Literal["refused", "aborted", "failed"], bool]:

@@ -14,9 +14,9 @@ from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.journal import Journal, NoJournal
 from covey.party.session.journal_records import Begun
-from covey.party.session.playing import Participant, lasting_secret, play, play_role
+from covey.party.session.playing import Participant, lasting_secret, play
 from covey.party.session.respondents import refusals
-from covey.protocols import Proposal
+from covey.protocols import Proposal, Seat
 from covey.wire import Channel, ResumedLink, Session
 from covey.wire.link import StandingLines
 from covey.wire.standing import StandingLine, StandingLink
@@ -40,7 +40,7 @@ class _Retold(NoJournal):
     """The decisions of a journal, without holding the role to what it had said."""
 
     def __init__(self, journal: Journal) -> None:
-        self.decisions = journal.decisions
+        super().__init__(decisions=journal.decisions)
 
 
 class _Excused:
@@ -88,18 +88,11 @@ async def _collect_again(participant: Participant, journal: Journal, transcript:
     async def approve(proposal: Proposal) -> None:
         await refusals(channel, attendance)
 
-    attendance = _Excused()
-    await play_role(
-        participant.protocol,
-        participant.study,
-        channel,
-        table=None,
-        lasting=lasting_secret(participant.keys, participant.protocol),
-        progress=participant.progress,
-        ledger=participant.ledger,
-        approve=approve,
-        attendance=attendance,
+    attendance, lasting = _Excused(), lasting_secret(participant.keys, participant.protocol)
+    seat = Seat(
+        participant.study, None, channel, participant.progress, participant.ledger, approve, lasting, attendance
     )
+    await participant.protocol.play(seat)
 
 
 def _begun(journal: Journal | NoJournal) -> Begun:

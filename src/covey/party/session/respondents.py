@@ -7,9 +7,9 @@ trustees that the study names.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
@@ -22,10 +22,10 @@ from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import CLOSING_STEP, Transcript
 from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
-from covey.party.session.playing import Approve, play_role, sealed
+from covey.party.session.playing import Approve, play_and_close
 from covey.party.session.progress import Progress
 from covey.party.session.trustees import CollectorClosing
-from covey.protocols import Figures, Protocol
+from covey.protocols import Figures, Protocol, Result, Seat
 from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
 from covey.protocols.shared import roll
 from covey.secure.declare import TAKING_PART, Leakage, Traffic
@@ -88,37 +88,18 @@ class Collector:
 
     async def play(self, channel: Channel, approve: Approve) -> Finished:
         """Plays the collector's role to its end, compares with everyone who is there, and signs."""
-        begun = time.monotonic()
-        result = await play_role(
-            self.protocol,
-            self.study,
-            channel,
-            table=None,
-            lasting=self.lasting,
-            progress=self.progress,
-            ledger=self.ledger,
-            approve=approve,
-            attendance=self.attendance,
-            letters=self.letters,
-            delivered=self.delivered,
-        )
-        if self.attendance is EVERYONE:  # who left may have sent more than was read
-            channel.finish()
-        release, digest = sealed(self.study, result)
-        seconds = time.monotonic() - begun
-        self.progress.phase("farewell")
-        self.record.closed = await self._close(channel, digest, result.figures)
-        return Finished(
-            release=release,
-            release_sha256=None if digest is None else digest.hex(),
-            figures=result.figures,
-            traffic=self.record.closed.traffic,
-            seconds=seconds,
-            session=self.agreement.session,
-            warnings=(),
-            record=self.record,
-            phases=tuple(self.progress.spent.values()),
-        )
+        seat = Seat(
+            self.study, None, channel, self.progress, self.ledger, approve, self.lasting, self.attendance,
+            self.letters, self.delivered,
+        )  # fmt: skip
+
+        async def play() -> Result:
+            result = await self.protocol.play(seat)
+            if self.attendance is EVERYONE:  # who left may have sent more than was read
+                channel.finish()
+            return result
+
+        return await play_and_close(self.agreement, self.record, self.progress, play, partial(self._close, channel))
 
     async def _close(self, channel: Channel, release: bytes | None, figures: Figures | None) -> Closed:
         """Compares with everyone what was said, and signs, with the trustees that the study names."""

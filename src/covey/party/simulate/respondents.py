@@ -26,14 +26,14 @@ from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
-from covey.party.session.playing import letter_keys, play_role
+from covey.party.session.playing import letter_keys
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
 from covey.party.session.trustees import TrusteeClosing
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import most_telling, to_its_end, with_certificates
-from covey.protocols import Proposal, Protocol, of_study
+from covey.protocols import Proposal, Protocol, Seat, of_study
 from covey.protocols.collect.parameters import hub_of
 from covey.protocols.protocol import EVERYONE, SILENT, LetterKeys
 from covey.release import Release
@@ -179,17 +179,11 @@ class Survey:
         async def approve(proposal: Proposal) -> None:
             await consent(channel, self.hub)
 
-        await play_role(
-            self.protocol,
-            self.study,
-            channel,
-            table=self.rows.get(name),
-            lasting=derive(self.seed, "lasting", name),
-            progress=SILENT,
-            ledger=SILENT,
-            approve=approve,
-            letters=self._letters(name),
+        lasting = derive(self.seed, "lasting", name)
+        seat = Seat(
+            self.study, self.rows.get(name), channel, SILENT, SILENT, approve, lasting, letters=self._letters(name)
         )
+        await self.protocol.play(seat)
         channel.finish()
         if name in self.rows:
             await compare(channel, self.hub, transcript)

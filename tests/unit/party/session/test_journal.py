@@ -74,7 +74,7 @@ def test_a_reopened_journal_has_everything(tmp_path: Path) -> None:
     assert again.digests("east") == [letters[2].digest]
     assert again.messages == 3
     assert list(again.said) == [("south", "step", 0)]
-    assert (again.decisions, again.complete, again.kept) == ((True,), True, True)
+    assert (again.decisions, again.complete, again.kept) == ([True], True, True)
     again.close()
 
 
