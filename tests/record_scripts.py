@@ -76,7 +76,7 @@ def write(folder: Path, script: Iterable[Line]) -> None:
 
 def folder_of(protocol: Protocol) -> str:
     """The name of a protocol's folder."""
-    return protocol.role.__module__.split(".")[2]
+    return protocol.ideal.__module__.split(".")[2]
 
 
 def fingerprint(messages: Iterable[Message]) -> str:

@@ -139,7 +139,7 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
         book = learned if name == HUB else nobody
         seat = Seat(study, tables[name], channel, nobody, book, approve, derive(seed, "lasting"), attendance)
         try:
-            made_here = await PROTOCOL.role(study, name)(seat)
+            made_here = await PROTOCOL.play(seat)
             if name == HUB:
                 made.append(made_here)
         except CoveyError as error:

@@ -132,12 +132,9 @@ def of_block(
     """A trial of a block: each party plays its role on its input, and nothing is released."""
     answers: dict[str, object] = {}
 
-    def seat_role(study: Study, party: str) -> Callable[[Seat], Awaitable[Result]]:
-        async def play(seat: Seat) -> Result:
-            answers[party] = await role(seat.channel.at(BLOCK_STEP), inputs[party])
-            return Result()
-
-        return play
+    async def play(seat: Seat) -> Result:
+        answers[seat.party] = await role(seat.channel.at(BLOCK_STEP), inputs[seat.party])
+        return Result()
 
     protocol = Protocol(
         name=name,
@@ -150,8 +147,8 @@ def of_block(
         released_to="nobody",
         phases=(),
         leakage=Leakage(),
-        role=seat_role,
-        role_name=lambda study, party: party,
+        roles=dict.fromkeys(inputs, play),
+        plays=lambda study, party: party,
         receives=lambda study, party: False,
         foresee=lambda study, rows: Forecast(0, 0, 0, 0.0, {}),
         ideal=lambda study, tables: Result(),

@@ -95,8 +95,7 @@ PROTOCOL = Protocol(
     released_to="",
     phases=(),
     leakage=Leakage(),
-    role=lambda study, party: _role,
-    role_name=lambda study, party: "recipient" if study.party(party).role else "holder",
+    roles={"holder": _role, "recipient": _role},
     receives=_receives,
     foresee=lambda study, rows: Forecast(0, 0, 0, 0.0, {}),
     ideal=_ideal,
@@ -155,7 +154,7 @@ def test_the_ledger_says_what_was_met_and_who_got_the_release() -> None:
         told[seat.party] = seat.ledger.lines  # type: ignore[attr-defined]
         return result
 
-    protocol = replace(PROTOCOL, role=lambda study, party: role)
+    protocol = replace(PROTOCOL, roles=dict.fromkeys(PROTOCOL.roles, role))
     study = study_of(recipient=True)
     run(of_study(study, protocol, tables_of(study, people(7))))
     for ledger in told.values():

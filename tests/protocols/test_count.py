@@ -116,7 +116,7 @@ def take_part_together(network: MemoryNetwork, roles: dict[str, Role] | None = N
         own = (roles or {}).get(name)
         return Participant(
             study=certified,
-            protocol=protocol if own is None else replace(protocol, role=lambda study, party: own),
+            protocol=protocol if own is None else replace(protocol, roles={"holder": own}),
             party=name,
             table=load_table(study, name, FRAMES[name]),
             keys=KEYS[name],

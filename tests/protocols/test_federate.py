@@ -519,7 +519,7 @@ def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_appr
         def play(channel: Channel) -> Awaitable[Result]:
             book = noted[name] = Noting(channel)
             seat = Seat(study, tables.get(name), channel, book, book, book.approve, lasting_of(name))
-            return federate.PROTOCOL.role(study, name)(seat)
+            return federate.PROTOCOL.play(seat)
 
         return play
 

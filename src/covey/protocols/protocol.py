@@ -14,7 +14,7 @@ import pyarrow as pa
 from covey.crypto.letter import LetterKey
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
-from covey.secure.declare import Leakage
+from covey.secure.declare import Leakage, Lesson
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
@@ -151,7 +151,7 @@ class Seat:
     progress: RoleProgress
     ledger: LedgerWriter
     approve: Callable[[Proposal], Awaitable[None]]
-    """Asks everyone; returns if all agree. To be awaited right before the step that opens the release."""
+    """Asks everyone; returns if all agree. To be awaited, mostly by `propose`, right before the release is opened."""
     lasting: Secret
     """A secret of this party that is the same in every run of the protocol with the same keys."""
     attendance: Attendance = EVERYONE
@@ -171,6 +171,16 @@ class Seat:
         if self.table is None:
             raise TypeError(f"party {self.party!r} has no records; its role must not ask for them")
         return self.table
+
+    def note(self, *lessons: Lesson) -> None:
+        """Writes into the ledger what the next step teaches."""
+        for leakage, numbers in lessons:
+            self.ledger.learns(leakage, **numbers)
+
+    async def propose(self, proposal: Proposal) -> None:
+        """Asks everyone for approval; once all agree, the ledger has what the opening shows, before it is opened."""
+        await self.approve(proposal)
+        self.note((proposal.opens, proposal.numbers))
 
 
 @dataclass(frozen=True)
@@ -260,13 +270,14 @@ class Protocol:
     released_to: str
     phases: tuple[str, ...]
     leakage: Leakage
-    role: Callable[[Study, str], Role]
-    """The role that a party of the study plays."""
-    role_name: Callable[[Study, str], str]
-    receives: Callable[[Study, str], bool]
-    """Whether a party gets the release."""
+    roles: Mapping[str, Role]
+    """Roles by name, as the ledger's sentences have them."""
     foresee: Callable[[Study, Mapping[str, int]], Forecast]
     ideal: Callable[[Study, Mapping[str, Table]], Result]
+    plays: Callable[[Study, str], str] | None = None
+    """The name of the role that a party plays; None where the study says it, and parties without one play the first."""
+    receives: Callable[[Study, str], bool] = lambda study, party: True
+    """Whether a party gets the release."""
     rehearse: Callable[[Study, Mapping[str, int], Table], Forecast] | None = None
     """`foresee` where the others' records are like these of one party; None where numbers of rows tell enough."""
     accepts: Callable[[Study, Table], None] = lambda study, own: None
@@ -288,9 +299,16 @@ class Protocol:
         """The protocol with its version, as a greeting carries it."""
         return ProtocolVersion(self.name, self.version)
 
+    def role_name(self, study: Study, party: str) -> str:
+        """The name of the role that a party plays."""
+        if self.plays is not None:
+            return self.plays(study, party)
+        given = (own.role for own in study.parties if own.name == party)
+        return next(given, None) or next(iter(self.roles))
+
     async def play(self, seat: Seat) -> Result:
         """Plays the role of the seat's party to its end."""
-        return await self.role(seat.study, seat.party)(seat)
+        return await self.roles[self.role_name(seat.study, seat.party)](seat)
 
     def lacks(self, option: str) -> bool:
         """True if it has no option of that name."""

@@ -57,6 +57,10 @@ class Leakage:
         return [counted(line.format(**spelled)) for line in lines]
 
 
+Lesson = tuple[Leakage, Mapping[str, object]]
+"""What a step teaches, and the numbers that its sentences mention."""
+
+
 class Fact(msgspec.Struct, frozen=True):
     """A fact that a run taught: its topic, the fact in words, and the parties that learned it."""
 

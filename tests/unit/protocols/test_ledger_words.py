@@ -20,9 +20,9 @@ from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.diversity import DiversityOpenings
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel_columns import leakage as peel_columns
-from covey.secure.declare import Leakage
+from covey.secure.declare import Lesson
 
-Lines = list[tuple[Leakage, dict[str, object]]]
+Lines = list[Lesson]
 STUMBLE = re.compile(
     r"\b0\b"  # a zero instead of "no"
     r"|\b1 (?:are|were|have)\b|\b1 (?!is\b|has\b|was\b|yes\b|class\b)\w+s\b|\b1 people\b|\bclass are\b"

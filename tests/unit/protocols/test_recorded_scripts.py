@@ -117,7 +117,7 @@ def test_the_recorder_finds_nothing_new_in_a_run_that_was_recorded() -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
     package = f"covey.protocols.{folder}"
-    (protocol,) = (each for each in all_protocols() if f"{each.role.__module__}.".startswith(f"{package}."))
+    (protocol,) = (each for each in all_protocols() if f"{each.ideal.__module__}.".startswith(f"{package}."))
     known = {option.name for option in protocol.requirements.options} | {"mismatch"}
     plain = {"two parties", "three parties or more", "recipient", "no recipient", *protocol.requirements.privacy}
     plain |= {"two holders", "three holders or more"}

@@ -144,23 +144,21 @@ def watch(study: Study, table: Table, seed: Secret, trustees: int = 3) -> Watche
     named = replace(study, parties=(*study.parties, *(Party(name, role="trustee") for name in names)))
     protocol, views = of_study(named), {name: TrusteeView() for name in names}
 
-    def role(own: Study, party: str) -> Role:
-        return _curious(views[party]) if party in views else protocol.role(own, party)
-
-    survey = Survey.prepare(named, replace(protocol, role=role), table, seed, lambda snapshot: None)
+    watched = replace(protocol, roles={**protocol.roles, "trustee": _curious(views)})
+    survey = Survey.prepare(named, watched, table, seed, lambda snapshot: None)
     to_its_end(survey.run())
     layout = RecordLayout.of(survey.study)
     answers = {handle: layout.spell(row) for handle, row in survey.rows.items()}
     return WatchedRun(Trustees.of(names, names[0]), views, answers)
 
 
-def _curious(view: TrusteeView) -> Role:
+def _curious(views: Mapping[str, TrusteeView]) -> Role:
     async def trustee(seat: Seat) -> Result:
         hub = hub_of(seat.study)
         keys = checked(seat, hub, await seat.channel.at("asked").receive(hub, Asked))
         if seat.letters is None or seat.letters.own is None:
             raise TypeError("a trustee needs a key for letters")
-        await Curious(seat, hub, seat.letters.own, keys, view=view).serve()
+        await Curious(seat, hub, seat.letters.own, keys, view=views[seat.party]).serve()
         return Result()
 
     return trustee

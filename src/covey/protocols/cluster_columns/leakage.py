@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from covey.protocols.cluster_columns.parameters import BLOCK, Parameters
 from covey.protocols.shared.columns import joining, meeting, release
-from covey.secure.declare import RELEASE, Leakage
+from covey.secure.declare import RELEASE, Leakage, Lesson
 
 HOLDERS = ("pivot", "holder")
 
@@ -67,7 +67,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
     return {"k": parameters.k, "block": BLOCK * parameters.k, "others": len(parameters.holders) - 1}
 
 
-def of_release(parameters: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
+def of_release(parameters: Parameters, rows: int) -> Lesson:
     """The leakage of the opening: everyone learns the release, a holder also the class of each of its people."""
     both = Leakage(joining.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES), RELEASE)
     return both, {"rows": rows, "pairing": release.pairing(parameters.study)}

@@ -168,9 +168,7 @@ async def publish(
     seat: Seat, channel: Channel, parameters: Parameters, mine: parts.Contribution | None, known: Figures
 ) -> Result:
     """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
-    learned, numbers = leakage.of_release(parameters, known.rows)
-    await seat.approve(Proposal(learned, numbers, known))
-    seat.ledger.learns(learned, **numbers)
+    await seat.propose(Proposal(*leakage.of_release(parameters, known.rows), known))
     everyone = channel.parties
     rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)
     if rows is None:

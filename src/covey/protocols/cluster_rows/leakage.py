@@ -8,7 +8,7 @@ from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures
 from covey.protocols.shared import insiders
 from covey.protocols.shared.diversity import fraction
-from covey.secure.declare import TOTALS, Leakage
+from covey.secure.declare import TOTALS, Leakage, Lesson
 from covey.study import Study
 
 _NOTHING_MORE = (
@@ -170,7 +170,7 @@ def merged(parameters: Parameters) -> Leakage:
     return MERGED if parameters.most_of_a_class == 1 else MERGED_OR_SPLIT
 
 
-def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
+def before(study: Study) -> list[Lesson]:
     """All that a run will teach, as far as it is known before, with what the sentences mention."""
     parameters = Parameters.of(study)
     known, two = numbers(parameters), parameters.two
@@ -189,7 +189,7 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
     return [*found, *((each, known) for each in insiders.before(study))]
 
 
-def opened(disclosed: Disclosures, inferred: int) -> tuple[Leakage, dict[str, object]]:
+def opened(disclosed: Disclosures, inferred: int) -> Lesson:
     """The openings of a search that divides groups, and how often another's exact record followed from them."""
     some_inferred = (
         f", but a party that takes its own records away can read some: at least {plural(inferred, 'time')}, all "
@@ -210,7 +210,7 @@ def opened(disclosed: Disclosures, inferred: int) -> tuple[Leakage, dict[str, ob
     }
 
 
-def opened_exactly(closures: int, exactly: int, single: int) -> tuple[Leakage, dict[str, object]]:
+def opened_exactly(closures: int, exactly: int, single: int) -> Lesson:
     """The openings of a search that shows every group, and how often a group was another's exact record."""
     often = {"exactly": exactly, "single": single}
     times: dict[str, object] = {name: plural(each, "time") if each else "never" for name, each in often.items()}

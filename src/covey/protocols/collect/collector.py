@@ -21,7 +21,6 @@ from covey.protocols.collect.release import ReleasePhase, RespondentOrder
 from covey.protocols.collect.zero_test import Tester
 from covey.protocols.protocol import Attendance, Result, Seat
 from covey.protocols.shared import roll
-from covey.secure.declare import Leakage
 from covey.wire import gather
 
 
@@ -54,7 +53,7 @@ async def collector(seat: Seat) -> Result:
     except PeerError as error:
         raise roll.gone(seat.attendance, error) from None
     tester = Tester(seat.channel.at("helper"), found.enrolment.opening, seat.attendance)
-    _note(seat, leakage.positions(parameters))
+    seat.note(leakage.positions(parameters))
     if found.key is None:
         positions = await open_positions(tester, parameters, found.enrolment, found.given)
     else:
@@ -79,7 +78,7 @@ async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> Collect
     """Runs everything up to the answers. Nothing has been opened when this returns, or fails."""
     respondents = len(seat.channel.peers)
     seat.progress.phase("keys")
-    _note(seat, leakage.enrolment(parameters, respondents))
+    seat.note(leakage.enrolment(parameters, respondents))
     enrolment = await keys.enrol(seat.channel.at("keys"), parameters, attendance=seat.attendance)
     if parameters.dealt:
         seat.ledger.learns(leakage.DEALT)
@@ -176,10 +175,5 @@ async def divide(
     if parameters.watched:
         seat.ledger.learns(leakage.DISTINCT if parameters.diversity == "distinct" else leakage.DIVERSE)
         group, sums, short = await diversity.settle(tester, parameters, layout, places, group, sums)
-        _note(seat, leakage.merged(short))
+        seat.note(leakage.merged(short))
     return RespondentOrder(order, places, group), sums
-
-
-def _note(seat: Seat, line: tuple[Leakage, dict[str, object]]) -> None:
-    learned, numbers = line
-    seat.ledger.learns(learned, **numbers)

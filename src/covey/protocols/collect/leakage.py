@@ -5,7 +5,7 @@ from __future__ import annotations
 from covey.plain import plural
 from covey.protocols.collect.attack import Success
 from covey.protocols.collect.parameters import Parameters
-from covey.secure.declare import RELEASE, SEARCH, TAKING_PART, Leakage
+from covey.secure.declare import RELEASE, SEARCH, TAKING_PART, Leakage, Lesson
 
 
 def _collector(*sentences: str, about: str = SEARCH) -> Leakage:
@@ -89,7 +89,7 @@ DEALT = _respondent(
 )
 
 
-def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
+def before(parameters: Parameters, respondents: int) -> list[Lesson]:
     """The leakage of a run, as far as the study and the number of respondents tell."""
     lines = [enrolment(parameters, respondents), *([(DEALT, {})] if parameters.dealt else []), positions(parameters)]
     if parameters.watched:
@@ -97,24 +97,24 @@ def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict
     return [*lines, (BOXES, {}), (ROWS, {})]
 
 
-def merged(short: int) -> tuple[Leakage, dict[str, object]]:
+def merged(short: int) -> Lesson:
     """The leakage of settling which classes are diverse enough."""
     return (MERGED, {"short": plural(short, "class is", "classes are")}) if short else (DIVERSE_ALREADY, {})
 
 
-def enrolment(parameters: Parameters, respondents: int) -> tuple[Leakage, dict[str, object]]:
+def enrolment(parameters: Parameters, respondents: int) -> Lesson:
     """The leakage of enrolling."""
     trustees = min(parameters.committee, respondents)
     return ENROLMENT, {"respondents": f"{respondents:,}", "trustees": trustees}
 
 
-def positions(parameters: Parameters) -> tuple[Leakage, dict[str, object]]:
+def positions(parameters: Parameters) -> Lesson:
     """The leakage of opening the positions."""
     ties = JITTERED.format(jitter=f"{2 * parameters.low:,}") if parameters.jitter else TIES
     return POSITIONS, {"cells": f"{parameters.grid.cells:,}", "ties": ties}
 
 
-def chance(success: Success) -> tuple[Leakage, dict[str, object]]:
+def chance(success: Success) -> Lesson:
     """The leakage of positions and classes together, in figures."""
     near = success.anchors[min(success.anchors)]
     shown = {"all": success.all, "both": success.both, "alone": success.alone, "near": near}

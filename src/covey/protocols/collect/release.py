@@ -53,12 +53,10 @@ class ReleasePhase:
         seat, trees, study = self.seat, tuple(self.trees), self.seat.study
         assembly = submit.Assembly(seat.channel.at("release"), self.parameters, study, self.enrolment, seat.attendance)
         known = self._figures(line.sizes.tolist(), nodes, range(len(nodes)), len(line.order))
-        learned, numbers = leakage.chance(await asyncio.to_thread(expect, self.parameters, trees, nodes, line.sizes))
-        seat.ledger.learns(learned, **numbers)
+        seat.note(leakage.chance(await asyncio.to_thread(expect, self.parameters, trees, nodes, line.sizes)))
         members = [named(self.enrolment, own) for own in answers.members_of(line.order, line.group)]
         companies = [(number, names, await assembly.join(names)) for number, names in enumerate(members)]
-        await seat.approve(Proposal(leakage.ROWS, figures=known[1]))
-        seat.ledger.learns(leakage.ROWS)
+        await seat.propose(Proposal(leakage.ROWS, figures=known[1]))
         rows, withheld = await self._gather(assembly, companies)
         left = respondents - sum(len(part) for part in rows.values()) - withheld
         if left:

@@ -26,8 +26,7 @@ async def respondent(seat: Seat) -> Result:
     row = submit.spell_row(parameters, seat.study, seat.records)
     seat.progress.phase("keys")
     membership = await keys.join(channel.at("keys"), parameters, hub)
-    learned, numbers = leakage.enrolment(parameters, membership.respondents)
-    seat.ledger.learns(learned, **numbers)
+    seat.note(leakage.enrolment(parameters, membership.respondents))
     key = share = None
     if parameters.dealt:
         seat.ledger.learns(leakage.DEALT)
@@ -38,8 +37,7 @@ async def respondent(seat: Seat) -> Result:
 
     seat.progress.phase("positions")
     await answer(seat, parameters, hub, membership, key)
-    learned, numbers = leakage.positions(parameters)
-    seat.ledger.learns(learned, **numbers)
+    seat.note(leakage.positions(parameters))
 
     seat.progress.phase("classes")
     await gather(help_out(seat, parameters, hub, membership, share), hand_in(seat, parameters, hub, membership, row))

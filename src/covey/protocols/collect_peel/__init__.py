@@ -14,19 +14,8 @@ from __future__ import annotations
 
 from covey.protocols.collect_peel import collector, cost, ideal, layout, leakage, respondent, trustee
 from covey.protocols.collect_peel.parameters import REQUIREMENTS, Parameters
-from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared.script import recorded
-from covey.study import Study
-
-
-def _role_name(study: Study, party: str) -> str:
-    return next((own.role for own in study.parties if own.name == party and own.role), "respondent")
-
-
-def _role(study: Study, party: str) -> Role:
-    roles = {"collector": collector.collector, "trustee": trustee.trustee, "respondent": respondent.respondent}
-    return roles[_role_name(study, party)]
-
 
 PROTOCOL = Protocol(
     name="collect",
@@ -41,9 +30,8 @@ PROTOCOL = Protocol(
     released_to="the collector",
     phases=("answers", "shuffle", "marginals", "visits", "release"),
     leakage=leakage.LEAKAGE,
-    role=_role,
-    role_name=_role_name,
-    receives=lambda study, party: _role_name(study, party) == "collector",
+    roles={"respondent": respondent.respondent, "trustee": trustee.trustee, "collector": collector.collector},
+    receives=lambda study, party: party in study.of_party_role("collector"),
     foresee=cost.foresee,
     accepts=layout.accepts,
     memory=Memory(400 * 10**6, 50_000),  # a trustee's: a third of what three take in one process

@@ -50,8 +50,7 @@ async def collector(seat: Seat) -> Result:
     seat.ledger.learns(leakage.BOARD, respondents=f"{len(answers):,}")
     if parameters.reference is None:
         seat.ledger.learns(leakage.MARGINALS, k=parameters.k)
-    for learned, numbers in leakage.visits(parameters):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.visits(parameters))
     seat.ledger.learns(leakage.MAJORITY)
     await hub.show_board(answers)
     seat.progress.phase("visits")
@@ -142,8 +141,7 @@ class Collecting:
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)
         seat.progress.phase("release")
-        await seat.approve(Proposal(leakage.ROWS, figures=figures))
-        seat.ledger.learns(leakage.ROWS)
+        await seat.propose(Proposal(leakage.ROWS, figures=figures))
 
         async def publish() -> Published:
             await gather(*(at.send(name, Approved()) for name in self.present))

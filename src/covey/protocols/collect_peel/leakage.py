@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from covey.protocols.collect_peel.parameters import Parameters
-from covey.secure.declare import RELEASE, TAKING_PART, Leakage
+from covey.secure.declare import RELEASE, TAKING_PART, Leakage, Lesson
 
 
 def _trustee(*sentences: str) -> Leakage:
@@ -50,17 +50,17 @@ MAJORITY = _trustee(
 )
 
 
-def visits(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+def visits(parameters: Parameters) -> list[Lesson]:
     """The leakage of the visits."""
-    lines: list[tuple[Leakage, dict[str, object]]] = [(VISITS, {"k": parameters.k, "nodes": parameters.nodes})]
+    lines: list[Lesson] = [(VISITS, {"k": parameters.k, "nodes": parameters.nodes})]
     if parameters.watched:
         lines.append((DIVERSE, {"k": parameters.k}))
     return lines
 
 
-def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
+def before(parameters: Parameters, respondents: int) -> list[Lesson]:
     """The leakage of a run, as far as the study and the number of respondents tell."""
-    lines: list[tuple[Leakage, dict[str, object]]] = [(BOARD, {"respondents": f"{respondents:,}"})]
+    lines: list[Lesson] = [(BOARD, {"respondents": f"{respondents:,}"})]
     if parameters.reference is None:
         lines.append((MARGINALS, {"k": parameters.k}))
     return [*lines, *visits(parameters), (ROWS, {}), (MAJORITY, {})]

@@ -103,8 +103,7 @@ class Serving:
         if self.parameters.reference is None:
             seat.ledger.learns(leakage.MARGINALS, k=self.parameters.k)
             counts = await peeling.count_values(private.at("values"))
-        for learned, numbers in leakage.visits(self.parameters):
-            seat.ledger.learns(learned, **numbers)
+        seat.note(*leakage.visits(self.parameters))
         seat.ledger.learns(leakage.MAJORITY)
         return peeling, await peeling.prepare(private.at("list"), counts)
 

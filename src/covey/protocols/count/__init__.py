@@ -28,7 +28,7 @@ from covey.protocols.shared import publish
 from covey.schema import Column
 from covey.secure import approval
 from covey.secure import sum as secure_sum
-from covey.secure.declare import RELEASE, Cost, Leakage
+from covey.secure.declare import RELEASE, Cost, Leakage, Lesson
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
@@ -161,7 +161,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     )
 
 
-def leakage_of(study: Study, bands: Bands) -> tuple[Leakage, dict[str, object]]:
+def leakage_of(study: Study, bands: Bands) -> Lesson:
     """The leakage of a run, and the numbers that the sentences mention."""
     parties = len(study.parties)
     numbers = {"parties": parties, "bands": len(bands.nodes), "column": bands.column.name, "k": study.privacy.k}
@@ -190,9 +190,7 @@ PROTOCOL = Protocol(
     released_to="every party",
     phases=("approval", "sum", "release"),
     leakage=LEAKAGE,
-    role=lambda study, party: holder,
-    role_name=lambda study, party: "holder",
-    receives=lambda study, party: True,
+    roles={"holder": holder},
     foresee=foresee,
     demonstration=Demonstration(changes={"protocol": {"column": "age", "level": 2}}),
     ideal=ideal,

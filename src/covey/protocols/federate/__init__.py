@@ -25,7 +25,7 @@ from covey.protocols.federate.ideal import ideal
 from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.users import members
-from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared.script import recorded
 from covey.study import Study
 from covey.table import Table
@@ -37,15 +37,6 @@ __all__ = ["LEAKAGE", "PROTOCOL", "ideal", "provider", "recipient"]
 
 def _accepts(study: Study, own: Table) -> None:
     members(Parameters.of(study), own)
-
-
-def role_name(study: Study, party: str) -> str:
-    """The role of a party, as the ledger knows it."""
-    return study.party(party).role or leakage.PROVIDER
-
-
-def _role(study: Study, party: str) -> Role:
-    return recipient if role_name(study, party) == leakage.RECIPIENT else provider
 
 
 PROTOCOL = Protocol(
@@ -63,9 +54,8 @@ PROTOCOL = Protocol(
     released_to="the recipient",
     phases=("membership", "division", "release"),
     leakage=LEAKAGE,
-    role=_role,
-    role_name=role_name,
-    receives=lambda study, party: role_name(study, party) == leakage.RECIPIENT,
+    roles={leakage.PROVIDER: provider, leakage.RECIPIENT: recipient},
+    receives=lambda study, party: party in study.of_party_role(leakage.RECIPIENT),
     foresee=foresee,
     rehearse=foresee,
     accepts=_accepts,

@@ -75,9 +75,7 @@ async def recipient(seat: Seat) -> Result:
 
 async def _approve(seat: Seat, params: Parameters) -> None:
     seat.ledger.learns(leakage.READY)
-    opening = leakage.of_release(params)
-    await seat.approve(Proposal(opening))
-    seat.ledger.learns(opening)
+    await seat.propose(Proposal(leakage.of_release(params)))
 
 
 async def divide(seat: Seat, channel: Channel, held: Pair | ProviderShares) -> list[Group]:

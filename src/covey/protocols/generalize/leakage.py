@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from covey.plain import plural
 from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters
 from covey.protocols.generalize.rounds import Round
-from covey.secure.declare import Leakage
+from covey.secure.declare import Leakage, Lesson
 
 OWNERS = ("observer", "partner")
 _LIMIT = f"{MOST_ENCRYPTED:,}"
@@ -62,14 +62,14 @@ LEAKAGE = AUTO
 """The leakage of a run with default options."""
 
 
-def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+def before(parameters: Parameters) -> list[Lesson]:
     """The leakage of the rounds, and the numbers that the sentences mention."""
     kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[parameters.leakage]
     finishing = parameters.variant == "finished-cells"
     small = (
         "; in later rounds of those who are left, so also of few" if finishing else f", all of {parameters.k} or more"
     )
-    lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small})]
+    lines: list[Lesson] = [(kind, {"small": small})]
     if parameters.variant == "datafly":
         lines.append((DATAFLY, {}))
     if finishing:
@@ -77,7 +77,7 @@ def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
     return lines
 
 
-def after(parameters: Parameters, played: Sequence[Round], withheld: int) -> tuple[Leakage, dict[str, object]]:
+def after(parameters: Parameters, played: Sequence[Round], withheld: int) -> Lesson:
     """The rounds in numbers, which both owners know."""
     how = Counter(found.mode or "decided by a single group" for found in played)
     said = ", ".join(f"{count} {name}" for name, count in how.items())
@@ -90,6 +90,6 @@ def after(parameters: Parameters, played: Sequence[Round], withheld: int) -> tup
     }
 
 
-def left(withheld: int) -> tuple[Leakage, dict[str, object]]:
+def left(withheld: int) -> Lesson:
     """The number of those who are left over, for a recipient and the owners."""
     return LEFT, {"withheld": plural(withheld, "is", "are") if withheld else "none is"}

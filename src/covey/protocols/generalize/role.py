@@ -29,19 +29,16 @@ async def owner(seat: Seat) -> Result:
     local = Generalization.of(common.table, parameters)
 
     seat.progress.phase("rounds", parameters.cap)
-    for learned, numbers in leakage.before(parameters):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(parameters))
     played = await rounds.agree(among, parameters, local, [own.encode() for own in common.ids], seat.progress.reach)
     withheld = int(local.pool.sum())
 
     seat.progress.phase("release")
     if parameters.recipient is None:
-        learned, numbers = leakage.after(parameters, played, withheld)
-        seat.ledger.learns(learned, **numbers)
+        seat.note(leakage.after(parameters, played, withheld))
         await preview(seat, among.at("lost"), local)
     elif parameters.variant == "finished-cells":
-        learned, numbers = leakage.left(withheld)
-        seat.ledger.learns(learned, **numbers)
+        seat.note(leakage.left(withheld))
         await channel.at("left").send(parameters.recipient, LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
     rows = await joining.join_rows(
@@ -61,13 +58,11 @@ async def recipient(seat: Seat) -> Result:
     seat.progress.phase("alignment")
     await meeting.meet(seat, channel.at("meet"), *leakage.OWNERS)
     seat.progress.phase("rounds")
-    for learned, numbers in leakage.before(parameters):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(parameters))
     withheld = 0
     if parameters.variant == "finished-cells":
         withheld = await receive_left(channel.at("left"), parameters)
-        learned, numbers = leakage.left(withheld)
-        seat.ledger.learns(learned, **numbers)
+        seat.note(leakage.left(withheld))
     seat.progress.phase("release")
     nothing = np.zeros((0, 0), dtype=np.int32)
     rows = await joining.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=parameters.recipient)

@@ -10,7 +10,7 @@ from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared import rows
 from covey.protocols.shared.peeling import narrowing
 from covey.secure import coin
-from covey.secure.declare import Leakage
+from covey.secure.declare import Leakage, Lesson
 
 VISITS = Leakage(
     everyone=(
@@ -111,10 +111,10 @@ LEAKAGE = Leakage(
 """The leakage of a run in visit mode without further constraints, before its numbers are known."""
 
 
-def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
+def before(params: Parameters, nodes: int) -> list[Lesson]:
     """The leakage of the visits, known before the first of them."""
     k = params.k
-    lines: list[tuple[Leakage, dict[str, object]]] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
+    lines: list[Lesson] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
     if params.mode == "skip":
         lines.append((SKIP, {}))
     if params.mode == "wave":
@@ -154,7 +154,7 @@ def _kept(params: Parameters) -> str:
     return ", and ".join(parts)
 
 
-def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
+def after(params: Parameters, openings: Openings, classes: int) -> list[Lesson]:
     """The numbers of what the visits opened, known after the last of them."""
     impure, hidden = openings.impure, openings.tuples - classes
     published = f", of which {plural(hidden, 'is', 'are')} not in the release" if hidden else ", all in the release"
@@ -166,7 +166,7 @@ def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Le
         "unpublished": published if openings.tuples else "",
         "k": params.k,
     }
-    lines = [(COUNTED, numbers)]
+    lines: list[Lesson] = [(COUNTED, numbers)]
     values = [name for name, asked in (("l", params.asks_l), ("t", params.near is not None)) if asked]
     for what, each, asked, seen in (
         (" and ".join(values), "have each value", values, openings.diversity),

@@ -68,14 +68,12 @@ async def holder(seat: Seat) -> Result:
     seed = await coin.toss(channel.at("coin"))
 
     seat.progress.phase("visits", len(nodes))
-    for learned, numbers in leakage.before(params, len(nodes)):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(params, len(nodes)))
     supply = couple if params.two else Supply(channel.at("prepare"), params.k)
     finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known, near=near)
     peeling = Peeling(finder)
     await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
-    for learned, numbers in leakage.after(params, finder.openings, len(peeling.classes.sizes)):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.after(params, finder.openings, len(peeling.classes.sizes)))
 
     seat.progress.phase("release")
     boxes = peeling.classes.boxes

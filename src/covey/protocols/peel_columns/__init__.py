@@ -21,17 +21,11 @@ from covey.protocols.peel_columns import leftover, role
 from covey.protocols.peel_columns.cost import foresee
 from covey.protocols.peel_columns.ideal import ideal
 from covey.protocols.peel_columns.leakage import in_short
-from covey.protocols.peel_columns.parameters import REQUIREMENTS, Parameters, role_name
-from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
+from covey.protocols.peel_columns.parameters import REQUIREMENTS, Parameters
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared.script import recorded
 from covey.secure.declare import Leakage
 from covey.study import Study
-
-_ROLES: dict[str, Role] = {"holder": role.holder, "evaluator": role.evaluator, "recipient": role.recipient}
-
-
-def _role(study: Study, party: str) -> Role:
-    return _ROLES[role_name(study, party)]
 
 
 def _judge(study: Study) -> None:
@@ -52,8 +46,7 @@ PROTOCOL = Protocol(
     released_to="the holders, or the recipient if the study names one; never the evaluator",
     phases=("alignment", "list", "visits", "release"),
     leakage=Leakage(roles=in_short()),
-    role=_role,
-    role_name=role_name,
+    roles={"holder": role.holder, "evaluator": role.evaluator, "recipient": role.recipient},
     receives=lambda study, party: party in Parameters.of(study).receivers,
     foresee=foresee,
     rehearse=foresee,

@@ -6,7 +6,7 @@ from covey.protocols.peel_columns import marginals, pairs
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.shared.columns import joining, meeting, release
 from covey.protocols.shared.peeling.pairs import cells_of
-from covey.secure.declare import RELEASE, Leakage
+from covey.secure.declare import RELEASE, Leakage, Lesson
 
 _CLASSES = (
     "the classes of the release with their members, one after the other, at up to {nodes} levels of generalization: "
@@ -58,7 +58,7 @@ FIGURES = Leakage(
 )
 
 
-def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, object]]]:
+def before(params: Parameters, looks: bool) -> list[Lesson]:
     """The leakage of the marginals, the pairs where holders look at them, and the visits, known before all of these."""
     holder: tuple[str, ...] = _CLASSES
     evaluator: tuple[str, ...] = _SIZES
@@ -80,7 +80,7 @@ def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, obj
     ]
 
 
-def of_release(params: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
+def of_release(params: Parameters, rows: int) -> Lesson:
     """The leakage of the opening: whoever gets the release learns it, a holder also the class of each of its people."""
     known: dict[str, object] = {"rows": rows, "pairing": release.pairing(params.study)}
     counted = ("that {rows} rows are released",)

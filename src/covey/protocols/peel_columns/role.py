@@ -31,8 +31,7 @@ async def holder(seat: Seat) -> Result:
 
     seat.progress.phase("list")
     looks = params.looks_at_pairs(mine.table.rows)
-    for learned, numbers in leakage.before(params, looks):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(params, looks))
     secret = await coin.toss(among.at("coin"))
     own = Secret(channel.at("visit").rng.stream("own").bytes(32))
     shared = await pairs.learn(channel.at("pairs"), params, mine.table, (secret, own)) if looks else []
@@ -72,8 +71,7 @@ async def evaluator(seat: Seat) -> Result:
     seat.progress.phase("alignment")
     people = await meeting.hear_common(seat, channel.at("meet"))
     looks = params.looks_at_pairs(people)
-    for learned, numbers in leakage.before(params, looks):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(params, looks))
     if looks:
         seat.progress.phase("list")
         await pairs.answer(channel.at("pairs"), params, people)
@@ -94,8 +92,7 @@ async def recipient(seat: Seat) -> Result:
     channel, params = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
     people = await meeting.hear_common(seat, channel.at("meet"))
-    for learned, numbers in leakage.before(params, params.looks_at_pairs(people)):
-        seat.ledger.learns(learned, **numbers)
+    seat.note(*leakage.before(params, params.looks_at_pairs(people)))
     seat.progress.phase("visits")
     told = await hear(channel.at("told"), params)
     seat.progress.phase("release")
@@ -138,15 +135,14 @@ async def publish(
     seat: Seat, channel: Channel, params: Parameters, told: Told, mine: parts.Contribution | None, known: Figures | None
 ) -> Result:
     """Asks for approval, shows our part, if we have one, and puts all parts together, if we get the release."""
-    numbers: dict[str, object] = {
+    counted: dict[str, object] = {
         "visits": told.visits, "people": some(told.people, "person", "people"), "groups": some(told.groups, "group"),
         "unpublished": some(told.unpublished, "group"),
     }  # fmt: skip
-    seat.ledger.learns(leakage.COUNTED, k=params.k, **numbers)
+    seat.ledger.learns(leakage.COUNTED, k=params.k, **counted)
     seat.ledger.learns(leakage.FIGURES)
     learned, numbers = leakage.of_release(params, told.rows)
-    await seat.approve(Proposal(learned, numbers, known if seat.party in params.receivers else None))
-    seat.ledger.learns(learned, **numbers)
+    await seat.propose(Proposal(learned, numbers, known if seat.party in params.receivers else None))
     rows = await parts.exchange(channel, seat.study, params.leader, mine, told.rows, told.classes, to=params.receivers)
     if rows is None:
         return Result()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import ParamSpec
 
 from covey.protocols.protocol import Forecast
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Lesson
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
@@ -94,7 +94,7 @@ class CostEstimate:
 def learned_by_role(
     study: Study,
     role_name: Callable[[Study, str], str],
-    lessons: Sequence[tuple[Leakage, Mapping[str, object]]],
+    lessons: Sequence[Lesson],
 ) -> dict[str, tuple[str, ...]]:
     """The sentences that each party's role will have learned of these lessons."""
     roles = {party.name: role_name(study, party.name) for party in study.parties}

@@ -63,8 +63,7 @@ async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures, previe
     preview = replace(preview, own=(released, withheld))
     own = seat.records.with_class(klass)
     if by_counts(seat.study, len(sizes)):
-        await seat.approve(Proposal(LEAKAGE, figures=known, preview=preview))
-        seat.ledger.learns(LEAKAGE)
+        await seat.propose(Proposal(LEAKAGE, figures=known, preview=preview))
         rows = await _add_up(channel, seat.study, own, sizes)
     else:
         rows = await _shuffle(seat, channel, own, len(sizes), known, preview)
@@ -156,8 +155,7 @@ async def mix(
 ) -> Rows:
     """All parties' spelled rows through a shuffle, opened after everyone's approval."""
     mixed = await shuffle.mix(channel.at("mix"), mine, counts=counts, length=length)
-    await seat.approve(proposal)
-    seat.ledger.learns(proposal.opens, **proposal.numbers)
+    await seat.propose(proposal)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     read = [read_row(channel, row, classes, len(names)) for row in opened]
     cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}

@@ -41,14 +41,12 @@ async def authority(seat: Seat) -> Result:
     seat.progress.phase("keys")
     master = Master(Rng(seat.lasting).stream("waters master"))
     *early, opening = leakage.parts(parameters)
-    for part in early:
-        seat.ledger.learns(part, **leakage.numbers(parameters))
+    seat.note(*((part, leakage.numbers(parameters)) for part in early))
     with seat.channel.at("issue") as channel:
         for party, key in _keys(master, parameters, channel.rng).items():
             await channel.send(party, Issued(parameters.name_of(party), master.parameters, key))
     seat.progress.phase("release")
-    await seat.approve(Proposal(opening, leakage.numbers(parameters)))
-    seat.ledger.learns(opening, **leakage.numbers(parameters))
+    await seat.propose(Proposal(opening, leakage.numbers(parameters)))
     return Result()
 
 
@@ -200,8 +198,7 @@ async def _release(
     classes = JointClasses.of(seat.study, [mine.kept, theirs])
     require_sendable(mine)
     figures, preview = classes.figures(seat.study), classes.preview(seat.study)
-    await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters), figures, preview))
-    seat.ledger.learns(leakage.ROWS, **leakage.numbers(parameters))
+    await seat.propose(Proposal(leakage.ROWS, leakage.numbers(parameters), figures, preview))
     names = [column.name for column in carried(seat.study)]
     with channel.at("rows") as at:
 

@@ -24,9 +24,10 @@ def with_result(change: Callable[[Result], Result]) -> Trial:
     """North computes something else than the others."""
 
     async def other(seat: Seat) -> Result:
-        return change(await count.holder(seat))
+        result = await count.holder(seat)
+        return change(result) if seat.party == "north" else result
 
-    protocol = replace(count.PROTOCOL, role=lambda study, party: other if party == "north" else count.holder)
+    protocol = replace(count.PROTOCOL, roles={"holder": other})
     return replace(TRIAL, protocol=protocol)
 
 

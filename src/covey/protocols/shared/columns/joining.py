@@ -50,8 +50,7 @@ async def join_rows(
         blends.append(await join.blend(channel.at("join", lane), ids, rows, recipient=recipient))
     numbers: dict[str, object] = {"rows": len(ids) if recipient is None else "the common", "pairing": pairing(study)}
     leakage = LEAKAGE if recipient is None else LEAKAGE_TO_RECIPIENT
-    await seat.approve(Proposal(leakage, numbers, known))
-    seat.ledger.learns(leakage, **numbers)
+    await seat.propose(Proposal(leakage, numbers, known))
     lanes = []
     for lane, blend in enumerate(blends):
         at = channel.at("open", lane)

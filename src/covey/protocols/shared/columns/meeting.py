@@ -13,7 +13,7 @@ from covey.protocols.protocol import Seat
 from covey.protocols.shared.columns.ownership import holders
 from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
 from covey.secure import align
-from covey.secure.declare import TOTALS, Leakage
+from covey.secure.declare import TOTALS, Leakage, Lesson
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Count, Message
@@ -59,8 +59,7 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     if seat.party not in names:
         await hear_common(seat, channel, *roles)
         return None
-    leakage, numbers = meeting_leakage(study, roles)
-    seat.ledger.learns(leakage, **numbers)
+    seat.note(meeting_leakage(study, roles))
     ids = keys_of(seat.records, f"party {seat.party!r}")
     among = channel.among(*names)
     aligned = await align.align(among.at("align"), ids)
@@ -96,8 +95,7 @@ def add_cost(estimate: CostEstimate, study: Study, sizes: Mapping[str, int], com
 
 async def hear_common(seat: Seat, channel: Channel, *roles: str) -> int:
     """The number of common records, at a party without columns: its part of `meet`."""
-    leakage, numbers = meeting_leakage(seat.study, roles)
-    seat.ledger.learns(leakage, **numbers)
+    seat.note(meeting_leakage(seat.study, roles))
     common = await _receive_common(channel.at("met"), holders(seat.study))
     seat.ledger.learns(MET, common=common)
     return common
@@ -112,7 +110,7 @@ async def _receive_common(channel: Channel, names: Sequence[str]) -> int:
     return told[0]
 
 
-def meeting_leakage(study: Study, roles: Sequence[str] = ()) -> tuple[Leakage, dict[str, object]]:
+def meeting_leakage(study: Study, roles: Sequence[str] = ()) -> Lesson:
     """The leakage of meeting to holders in these roles, and the numbers that the sentences mention."""
     names = holders(study)
     sentences = dict.fromkeys(roles or ("holder",), MEETING)
