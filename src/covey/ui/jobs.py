@@ -178,9 +178,13 @@ class Jobs:
                 return own
 
 
-def covey(*arguments: str) -> list[str]:
-    """The command line of a `covey` command."""
-    return module("covey", *arguments)
+def covey(*arguments: str, **options: str | int | None) -> list[str]:
+    """The command line of a `covey` command; an option without a value is left out, and True stands by itself."""
+    given: list[str] = []
+    for name, value in options.items():
+        if value:
+            given += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return module("covey", *arguments, *given)
 
 
 def module(name: str, *arguments: str) -> list[str]:

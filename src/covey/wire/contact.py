@@ -6,6 +6,7 @@ The certificate is the identity. Names that a peer claims are compared with it a
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +33,14 @@ class Address:
         if not colon or not port.isdecimal() or not 0 <= int(port) <= PORTS or not host:
             raise InputError(f"{text!r} is no address: write it as host:port, for instance 127.0.0.1:7701")
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+    @property
+    def is_local(self) -> bool:
+        """True if it is this machine's own, which no other reaches."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

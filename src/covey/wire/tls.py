@@ -366,16 +366,20 @@ class _Meeting:
 
 
 async def accept_tls(
-    connection: socket.socket, context: ssl.SSLContext, limit: int = READ_AHEAD
+    connection: socket.socket,
+    context: ssl.SSLContext | None,
+    limit: int = READ_AHEAD,
+    ending: float | None = None,
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """TLS on a socket that was accepted, as streams."""
+    """TLS, if there is a context, on a socket that was accepted, as streams; it ends within that many seconds."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=limit)
     transport, protocol = await loop.connect_accepted_socket(
         lambda: asyncio.StreamReaderProtocol(reader),
         connection,
         ssl=context,
-        ssl_handshake_timeout=GREETING_SECONDS,
+        ssl_handshake_timeout=None if context is None else GREETING_SECONDS,
+        ssl_shutdown_timeout=None if context is None else ending,
     )
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 

@@ -81,7 +81,7 @@ class Visit:
         return isinstance(self.outcome, CoveyError) or (self.outcome is not None and self.line.settled)
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class Player:
     """Plays a respondent's role with its own record."""
 
@@ -91,8 +91,12 @@ class Player:
     home: Home
     keys: Keys
     table: Table | None
-    say: Callable[[str], None]
+    say: Callable[[str], None] = lambda sentence: None
     letters: LetterKeys | None = None
+
+    def tell(self, sentence: str) -> None:
+        """Tells the person here, in the way that is set now."""
+        self.say(sentence)
 
     def begin(self, journal: Journal, handle: str, session: bytes) -> None:
         """A session is new: its randomness is drawn, and on the disk.
@@ -141,7 +145,7 @@ class Player:
         ledger.met()
         began = time.monotonic()
         lasting = lasting_secret(self.keys, self.protocol)
-        seat = Seat(self.study, self.table, channel, Quiet(self.say), noted, approve, lasting, letters=self.letters)
+        seat = Seat(self.study, self.table, channel, Quiet(self.tell), noted, approve, lasting, letters=self.letters)
         await self.protocol.play(seat)
         await self._close(channel, agreement, ledger, transcript, time.monotonic() - began)
         return "withheld" if noted.withheld else "released"

@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 from covey.errors import CoveyError, InputError, Unmet
 from covey.files import erase
@@ -22,15 +21,12 @@ from covey.party.collection.home import KEYS, Home
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.playing import How, Player, Visit
 from covey.party.identity import keys as keyring
-from covey.party.identity.keys import Keys
 from covey.party.record.names import JOURNAL
 from covey.party.session.journal import Journal
 from covey.party.session.run import run_until_interrupted
 from covey.plain import plain, slug
-from covey.protocols import Protocol, of_study
-from covey.protocols.protocol import LetterKeys
+from covey.protocols import of_study
 from covey.study import Study
-from covey.table import Table
 from covey.version import __version__
 from covey.wire.depth import beside, first_cause
 from covey.wire.standing import StandingLine, words
@@ -41,22 +37,13 @@ IDLE_SECONDS = 2.0
 """Seconds without anything due after which a respondent that wants to leave does."""
 
 
-@dataclass
-class Respondent:
-    """One respondent, from its folder and its invitation."""
+@dataclass(kw_only=True)
+class Respondent(Player):
+    """One respondent, from its folder and its invitation, on its way to the collector and back."""
 
-    study: Study
-    protocol: Protocol
-    hub: str
-    home: Home
     invitation: Invitation
-    keys: Keys
-    table: Table | None
-    say: Callable[[str], None] = lambda sentence: None
     leave: bool = False
     """True if it goes as soon as nothing is due, to come back later."""
-    letters: LetterKeys | None = None
-    player: ClassVar[type[Player]] = Player
     _visit: Visit | None = field(default=None, repr=False)
     _moved: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _given: Connection | None = field(default=None, repr=False)
@@ -69,12 +56,7 @@ class Respondent:
         own = keyring.files(self.home.path / KEYS, self.keys.party)
         pinned = self.invitation
         where = place_of(self.study, self.hub, pinned.address)
-        self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self._tell, self.protocol.spoken)
-        given = self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
-        self._player = self.player(*given)
-
-    def _tell(self, sentence: str) -> None:
-        self.say(sentence)
+        self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self.tell, self.protocol.spoken)
 
     async def run(self) -> How:
         """Enrols, takes part to the end, reconnecting as often as it takes. Raises what ends it."""
@@ -211,7 +193,7 @@ class Respondent:
             await self._abandon()
             journal = Journal.resume(self.home.path / JOURNAL, self.keys.journal)
             if journal.begun is None or journal.begun.session != said.session:
-                self._player.begin(journal, handle, said.session)
+                self.begin(journal, handle, said.session)
                 self.say(f"the collection has begun among {said.members:,} respondents")
             line = StandingLine(self.hub, journal, said.session[:16])
             task = self._roles.create_task(self._play(handle, journal, line))
@@ -232,7 +214,7 @@ class Respondent:
         """Our role in the session, to its end; how it ended is the visit's to know."""
         outcome: How | CoveyError
         try:
-            outcome = await self._player.play(handle, journal, line)
+            outcome = await self.play(handle, journal, line)
         except CoveyError as error:
             outcome = error
         if self._visit is not None and self._visit.line is line:

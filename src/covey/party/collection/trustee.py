@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 from covey.errors import InputError
 from covey.files import write_atomically
 from covey.party.collection.eligibility import address_of, collected
 from covey.party.collection.home import Home
 from covey.party.collection.invitation import SECRET_BYTES, Invitation
-from covey.party.collection.playing import How, Player
+from covey.party.collection.playing import How
 from covey.party.collection.responding import Respondent
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
@@ -38,9 +37,22 @@ from covey.wire.standing import StandingLine
 DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
 
 
-@dataclass(frozen=True)
-class TrusteePlayer(Player):
-    """Plays a trustee's role, signs the run with the others, and leaves a folder as every party of a run does."""
+@dataclass(kw_only=True)
+class NamedTrustee(Respondent):
+    """A trustee that the study names, known by its certificate.
+
+    It signs the run with the others, and leaves a folder as every party of a run does.
+    """
+
+    files: tuple[Path, Path]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.dialer = replace(self.dialer, own=self.files)
+
+    async def run(self) -> How:
+        """Takes part to the end, reconnecting as often as it takes. Raises what ends it."""
+        return await self._take_part(self.keys.party)
 
     @property
     def _began(self) -> Path:
@@ -71,23 +83,6 @@ class TrusteePlayer(Player):
             folder.keep(self.study, ledger, finished, channel.me, self.keys, reproducible=False)
 
         await closing.close(channel, agreement, keep)
-
-
-@dataclass
-class NamedTrustee(Respondent):
-    """A trustee that the study names, known by its certificate."""
-
-    files: tuple[Path, Path] | None = None
-    player: ClassVar[type[Player]] = TrusteePlayer
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.files is not None:
-            self.dialer = replace(self.dialer, own=self.files)
-
-    async def run(self) -> How:
-        """Takes part to the end, reconnecting as often as it takes. Raises what ends it."""
-        return await self._take_part(self.keys.party)
 
 
 def prepare(

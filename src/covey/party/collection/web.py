@@ -8,7 +8,6 @@ nothing. What is kept, and refused, is what the register keeps and refuses of ev
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -46,7 +45,7 @@ class WebTask:
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
             raise InputError("--web-certificate and --web-key go together")
-        if self.certificate is None and not _local(self.listen.host):
+        if self.certificate is None and not self.listen.is_local:
             raise InputError(
                 f"--web {self.listen}: without a certificate browsers are listened to on this machine alone, for a "
                 "proxy with one; name 127.0.0.1, or give --web-certificate and --web-key"
@@ -172,10 +171,3 @@ def _fields(content: bytes, **sizes: int) -> list[bytes]:
     if [len(each) for each in found] != list(sizes.values()):
         raise WebRefused("no request that is answered here")
     return found
-
-
-def _local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"

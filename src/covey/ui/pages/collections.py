@@ -59,10 +59,11 @@ def invite(bench: Workbench, form: Form) -> Response:
     """Makes invitations; the list is shown once they are made."""
     path = form.text("study")
     count, days = form.whole("count", low=1, high=100_000), form.number("days", low=0.01, high=400)
-    command = ["collect", "invite", path, "--out", _folder(bench, path), "--count", str(count or 1)]
-    command += ["--valid", f"{days:g}"] if days else []
-    command += ["--links"] if form.text("links", "") else []
-    bench.jobs.start("invite", f"{count or 1} invitations to {path}", path, [covey(*command)])
+    command = covey(
+        "collect", "invite", path, out=_folder(bench, path), count=count or 1, valid=f"{days:g}" if days else None,
+        links=bool(form.text("links", "")),
+    )  # fmt: skip
+    bench.jobs.start("invite", f"{count or 1} invitations to {path}", path, [command])
     return bench.go("/collection", study=path)
 
 
@@ -79,16 +80,13 @@ def serve(bench: Workbench, form: Form) -> Response:
     path = form.text("study")
     keys, folder = _keys(bench, path), _folder(bench, path)
     if form.text("as", "") == "trustee":
-        command = ["collect", "trustee", path, "--keys", keys, "--out", folder]
+        command = covey("collect", "trustee", path, keys=keys, out=folder)
     else:
-        command = ["collect", "serve", path, "--out", folder, "--keys", keys]
-        quorum, closes = form.whole("quorum", low=1), form.text("closes", "")
-        command += ["--quorum", str(quorum)] if quorum else []
-        command += ["--closes", closes] if closes else []
-        command += ["--phase-deadline", form.text("phase", "1h")]
-        web = form.text("web", "")
-        command += ["--web", web] if web else []
-    bench.jobs.start("collect", f"Collecting for {path}", path, [covey(*command)], out=folder)
+        command = covey(
+            "collect", "serve", path, out=folder, keys=keys, quorum=form.whole("quorum", low=1),
+            closes=form.text("closes", ""), phase_deadline=form.text("phase", "1h"), web=form.text("web", ""),
+        )  # fmt: skip
+    bench.jobs.start("collect", f"Collecting for {path}", path, [command], out=folder)
     return bench.go("/collection", study=path)
 
 

@@ -238,15 +238,12 @@ def check(bench: Workbench, form: Form) -> Response:
     path, kind = form.text("study"), form.text("kind")
     party = bench.workspace.of_study(path).get("party", "")
     data = form.text("data", "")
-    whose = ["--as", party, "--data", bench.workspace.data(data)] if data else []
+    whose = {"as": party, "data": bench.workspace.data(data)} if data else {}
     if data:
         bench.workspace.note_study(path, data=data)
-    rows = form.whole("rows", low=1)
-    if kind == "check":
-        command = ["check", path, *whose]
-    else:
-        command = ["plan", path, *whose, *(["--rows", str(rows)] if rows else []), "--json"]
-    bench.jobs.start("check" if kind == "check" else "plan", f"covey {command[0]} {path}", path, [covey(*command)])
+    rows, kind = form.whole("rows", low=1), "check" if kind == "check" else "plan"
+    more = {} if kind == "check" else {"rows": rows, "json": True}
+    bench.jobs.start(kind, f"covey {kind} {path}", path, [covey(kind, path, **whose, **more)])
     return bench.go("/partners", study=path)
 
 

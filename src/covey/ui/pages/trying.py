@@ -201,17 +201,17 @@ def _start(bench: Workbench, form: Form, path: str, text: str, data: str) -> str
     file, out = (bench.workspace.relative(folder / each) for each in (f"{name}.toml", name))
     write_atomically(folder / f"{name}.toml", text.encode())
     algorithm = form.text("algorithm", DEFAULT)
-    command = ["anonymize", file, "--data", data, "--out", out, "--explain"]
-    command += ["--algorithm", algorithm] if algorithm != DEFAULT else []
-    seed = form.whole("seed", low=0)
-    command += ["--seed", str(seed)] if seed else []
+    command = covey(
+        "anonymize", file, data=data, out=out, explain=True, algorithm=algorithm if algorithm != DEFAULT else None,
+        seed=form.whole("seed", low=0),
+    )  # fmt: skip
     results = bench.workspace.notes / "results"
     results.mkdir(mode=0o700, exist_ok=True)
     result = results / f"{out.replace('/', '~')}.json"
     looking = module("covey.ui.examine", out, data, str(result))
     k = Study.parse(text, folder).privacy.k
     title = f"Trial {name.removeprefix('trial-')} of {path}, k = {k}"
-    bench.jobs.start("trial", title, path, [covey(*command), looking], out=out)
+    bench.jobs.start("trial", title, path, [command, looking], out=out)
     return name
 
 
@@ -221,8 +221,8 @@ def evaluate(bench: Workbench, form: Form) -> Response:
     trial = _named(bench, path, form.text("trial"))
     data = bench.workspace.data(form.text("data"))
     out = trial.folder
-    command = ["evaluate", f"{out}/release.csv", "--study", f"{out}/study.toml", "--original", data, "--out", out]
-    bench.jobs.start("evaluate", f"Evaluating {out}", out, [covey(*command)])
+    command = covey("evaluate", f"{out}/release.csv", study=f"{out}/study.toml", original=data, out=out)
+    bench.jobs.start("evaluate", f"Evaluating {out}", out, [command])
     return bench.go("/trial", study=path, trial=trial.name)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import ipaddress
 import json
 import socket
 import ssl
@@ -143,7 +142,7 @@ def proxy_for(site: RelaySite) -> SplitResult | None:
     """The proxy that this machine's settings name for the broker. Raises Blocked for one that cannot be used."""
     host, proxies = site.address.host, urllib.request.getproxies()
     found = (proxies.get("https") if site.parts.scheme in SECURED else None) or proxies.get("all")
-    if not found or _is_local(host) or urllib.request.proxy_bypass(f"{host}:{site.address.port}"):
+    if not found or site.address.is_local or urllib.request.proxy_bypass(f"{host}:{site.address.port}"):
         return None
     proxy = urlsplit(found if "://" in found else f"http://{found}")
     if proxy.scheme != "http" or not proxy.hostname:
@@ -370,13 +369,6 @@ def frame(content: bytes, code: int = _BINARY) -> bytes:
     plain = np.frombuffer(content, np.uint8)
     masked = plain ^ np.frombuffer((mask * (size // 4 + 1))[:size], np.uint8)
     return b"".join((bytes([0x80 | code]), length, mask, masked.tobytes()))
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _shown(proxy: SplitResult) -> str:

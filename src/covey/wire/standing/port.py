@@ -20,7 +20,7 @@ from covey.wire.relay import Exchange, RelayedParty
 from covey.wire.relay.carrier import Carrier
 from covey.wire.standing.connection import PIECE, Connection, Garbled
 from covey.wire.standing.gate import Gate, Sparing, Stranger
-from covey.wire.tls import open_port
+from covey.wire.tls import accept_tls, open_port
 from covey.wire.trust import explain, over_tls
 
 GREETING_SECONDS = 10.0
@@ -169,17 +169,8 @@ class Port:
         return await over_tls(carrier, self._context, READ_AHEAD, seconds=GREETING_SECONDS, server_side=True)
 
     async def _on_socket(self, caller: socket.socket) -> Streams:
-        loop = asyncio.get_running_loop()
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reader = asyncio.StreamReader(limit=READ_AHEAD)
-        transport, protocol = await loop.connect_accepted_socket(
-            lambda: asyncio.StreamReaderProtocol(reader),
-            caller,
-            ssl=self._context,
-            ssl_handshake_timeout=None if self._context is None else GREETING_SECONDS,
-            ssl_shutdown_timeout=None if self._context is None else 2.0,
-        )
-        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+        return await accept_tls(caller, self._context, READ_AHEAD, ending=2.0)
 
     def _call(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, stranger: Stranger
