@@ -22,7 +22,6 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
-from covey.party.record.ledger import Ledger
 from covey.party.record.log import Log, RunLog, Silence
 from covey.party.record.names import JOURNAL, LOG
 from covey.party.record.run_record import Finished
@@ -30,7 +29,6 @@ from covey.party.record.transcript import Entry, Transcript
 from covey.party.session.approval import approve_always
 from covey.party.session.journal import EVERYTHING, NO_JOURNAL, Journal, NoJournal
 from covey.party.session.playing import Participant, take_part
-from covey.party.session.progress import Progress
 from covey.party.session.resume import ResumableRun
 from covey.wire import Contact, Link, MemoryNetwork, connect
 from covey.wire import frame as frames
@@ -67,8 +65,6 @@ def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, lo
         roster=Roster.of(study),
         seed=derive(seed_of(seed), name),
         decide=approve_always,
-        progress=Progress(name, trial.protocol.phases),
-        ledger=Ledger(study, trial.protocol, name),
         log=log,
         patience=PATIENCE,
         journal=journal,

@@ -21,13 +21,9 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.identity import keys
 from covey.party.identity.roster import Roster
-from covey.party.record.ledger import Ledger
-from covey.party.record.log import Silence
 from covey.party.record.run_record import Finished
-from covey.party.session.approval import approve_always
 from covey.party.session.data import load_table
 from covey.party.session.playing import Participant, take_part
-from covey.party.session.progress import Progress
 from covey.party.simulate.stage import with_certificates
 from covey.protocols import Proposal, Result, Role, Seat, count, find, of_study
 from covey.secure.declare import Leakage
@@ -122,10 +118,6 @@ def take_part_together(network: MemoryNetwork, roles: dict[str, Role] | None = N
             keys=KEYS[name],
             roster=Roster.of(certified),
             seed=Secret(name.encode().ljust(32, b"\0")),
-            decide=approve_always,
-            progress=Progress(name, protocol.phases),
-            ledger=Ledger(certified, protocol, name),
-            log=Silence(),
         )
 
     async def all_of_them() -> list[Finished]:

@@ -24,6 +24,7 @@ from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.party.session.playing import Participant
 from covey.party.session.replay import play_again
+from covey.protocols import of_study
 from covey.table import Table
 
 
@@ -73,7 +74,7 @@ def _bound(case: Case, begun: Begun, table: Table | None, keys: Keys) -> list[st
 def _deviations(case: Case, begun: Begun, table: Table | None, keys: Keys, journal: Journal) -> list[str]:
     roster = Roster(case.certificates, {}, begun.roster_hash)
     seed = keys.journal  # never drawn from: the session's seed is the journal's
-    participant = Participant.of(case.study, case.party, table, keys, roster, seed)
+    participant = Participant(case.study, of_study(case.study), case.party, table, keys, roster, seed)
     with asyncio.Runner() as runner:
         prescribed = runner.run(play_again(participant, journal))
     sent = [row.entry for row in case.read.said if row.sender == case.party]

@@ -28,7 +28,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, letter_keys
 from covey.party.session.respondents import AGREED, Collector, agree, refusals
 from covey.party.session.run import run_until_interrupted
-from covey.protocols import Proposal
+from covey.protocols import Proposal, Seat
 from covey.summary import Summary
 from covey.wire import Channel, Session, Several
 from covey.wire.depth import beside
@@ -171,27 +171,21 @@ async def _attempt(collection: Collection, hub: Hub, board: Board, agreement: Ag
     channel = Channel(Session(link, agreement.session, agreement.rng, recorder, silence=_FOREVER, patience=_FOREVER))
     collection.progress.channel = channel
     collection.ledger.met()
-    collector = Collector(
-        study=study,
-        protocol=collection.protocol,
-        keys=keys,
-        progress=collection.progress,
-        ledger=collection.ledger,
-        agreement=agreement,
-        record=record,
-        lasting=lasting_secret(keys, collection.protocol),
-        attendance=Lenient(hub, tuple(started.members)),
-        letters=letter_keys(keys, Roster.of(study)),
-        delivered=collection.answers if peeling else None,
-    )
+    attendance = Lenient(hub, tuple(started.members))
 
     async def approve(proposal: Proposal) -> None:
         collection.ledger.learns(AGREED)
-        for name in await refusals(channel, collector.attendance):
+        for name in await refusals(channel, attendance):
             hub.expel(name, "refused to hand in its row")
 
+    seat = Seat(
+        study, None, channel, collection.progress, collection.ledger, approve,
+        lasting_secret(keys, collection.protocol), attendance, letter_keys(keys, Roster.of(study)),
+        collection.answers if peeling else None,
+    )  # fmt: skip
+    collector = Collector(seat, collection.protocol, keys, collection.progress, agreement, record)
     async with beside(expel_late(hub, channel, board, collection.service.phase_seconds, absent=peeling)):
-        finished = await collector.play(channel, approve)
+        finished = await collector.play()
     journal.finish()
     gone = ", ".join(sorted({*register.held.left, *journal.gone}))
     if gone:

@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from covey.crypto.letter import LetterKey, public_of_signing
@@ -26,10 +27,10 @@ from covey.party.session.approval import ApprovalQuestion, Decide, approve_alway
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
 from covey.party.session.handshake import shake_hands
-from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.journal import Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
-from covey.protocols import Figures, Proposal, Protocol, Result, Seat, of_study
+from covey.protocols import Figures, Proposal, Protocol, Result, Seat
 from covey.protocols.protocol import LetterKeys
 from covey.secure import approval, row_counts
 from covey.sources.release import arrange, canonical_csv
@@ -52,35 +53,22 @@ class Participant:
     keys: Keys
     roster: Roster
     seed: Secret
-    decide: Decide
-    progress: Progress
-    ledger: Ledger
-    log: Log
+    decide: Decide = approve_always
+    listener: Listener = lambda snapshot: None
+    log: Log = SILENCE
     patience: float = PATIENCE
     journal: Journal | NoJournal = field(default_factory=NoJournal)
     record: RunRecord = field(default_factory=RunRecord)
 
-    @staticmethod
-    def of(
-        study: Study,
-        party: str,
-        table: Table | None,
-        keys: Keys,
-        roster: Roster,
-        seed: Secret,
-        *,
-        decide: Decide = approve_always,
-        listener: Listener = lambda snapshot: None,
-        log: Log = SILENCE,
-        patience: float = PATIENCE,
-        journal: Journal | NoJournal = NO_JOURNAL,
-    ) -> Participant:
-        """A party of the study that has learned nothing yet; without more, one of a simulation."""
-        protocol = of_study(study)
-        progress, ledger = Progress(party, protocol.phases, listener), Ledger(study, protocol, party)
-        return Participant(
-            study, protocol, party, table, keys, roster, seed, decide, progress, ledger, log, patience, journal
-        )
+    @cached_property
+    def progress(self) -> Progress:
+        """How far it is, as the listener is told."""
+        return Progress(self.party, self.protocol.phases, self.listener)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What it has learned: nothing at first."""
+        return Ledger(self.study, self.protocol, self.party)
 
 
 def letter_keys(keys: Keys | None, roster: Roster) -> LetterKeys:

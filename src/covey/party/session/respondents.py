@@ -7,26 +7,23 @@ trustees that the study names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
-from covey.party.record.ledger import Ledger
 from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import CLOSING_STEP, Transcript
 from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
-from covey.party.session.playing import Approve, play_and_close
+from covey.party.session.playing import play_and_close
 from covey.party.session.progress import Progress
 from covey.party.session.trustees import CollectorClosing
 from covey.protocols import Figures, Protocol, Result, Seat
-from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared import roll
 from covey.secure.declare import TAKING_PART, Leakage, Traffic
 from covey.study import Study
@@ -73,38 +70,28 @@ async def compare(channel: Channel, hub: str, transcript: Transcript) -> None:
 class Collector:
     """All that the collector brings to a session with respondents."""
 
-    study: Study
+    seat: Seat
     protocol: Protocol
     keys: Keys
     progress: Progress
-    ledger: Ledger
     agreement: Agreement
     record: RunRecord
-    lasting: Secret
-    attendance: Attendance = EVERYONE
-    letters: LetterKeys | None = None
-    delivered: Mapping[str, bytes] | None = None
-    """The answers that respondents handed in before the session; None where they take part in it."""
 
-    async def play(self, channel: Channel, approve: Approve) -> Finished:
+    async def play(self) -> Finished:
         """Plays the collector's role to its end, compares with everyone who is there, and signs."""
-        seat = Seat(
-            self.study, None, channel, self.progress, self.ledger, approve, self.lasting, self.attendance,
-            self.letters, self.delivered,
-        )  # fmt: skip
+        return await play_and_close(self.agreement, self.record, self.progress, self._play, self._close)
 
-        async def play() -> Result:
-            result = await self.protocol.play(seat)
-            if self.attendance is EVERYONE:  # who left may have sent more than was read
-                channel.finish()
-            return result
+    async def _play(self) -> Result:
+        result = await self.protocol.play(self.seat)
+        if self.seat.attendance is EVERYONE:  # who left may have sent more than was read
+            self.seat.channel.finish()
+        return result
 
-        return await play_and_close(self.agreement, self.record, self.progress, play, partial(self._close, channel))
-
-    async def _close(self, channel: Channel, release: bytes | None, figures: Figures | None) -> Closed:
+    async def _close(self, release: bytes | None, figures: Figures | None) -> Closed:
         """Compares with everyone what was said, and signs, with the trustees that the study names."""
+        study, channel = self.seat.study, self.seat.channel
         at, session, hub = channel.at(CLOSING_STEP), channel.session, channel.me
-        trustees = self.study.of_party_role("trustee")
+        trustees = study.of_party_role("trustee")
         pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
         heads = {pair: self.record.transcript.head(session, pair) for pair in pairs}
 
@@ -113,16 +100,16 @@ class Collector:
             if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
                 raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
 
-        traffic = _traffic(channel, self.study)
-        await roll.call(self.attendance, [name for name in channel.peers if name not in trustees], check)
-        with_trustees = CollectorClosing(self.study, self.keys, Roster.of(self.study), self.agreement, trustees)
+        traffic = _traffic(channel, study)
+        await roll.call(self.seat.attendance, [name for name in channel.peers if name not in trustees], check)
+        with_trustees = CollectorClosing(study, self.keys, Roster.of(study), self.agreement, trustees)
         sign = self.keys.sign
         signatures = {
-            (hub, name): sign(heads[hub, name].statement(session, self.study.study_hash, (hub, name)))
+            (hub, name): sign(heads[hub, name].statement(session, study.study_hash, (hub, name)))
             for name in channel.peers
         } | await with_trustees.farewells(channel, heads)
-        a = statement_a(self.study, session, {pair: head.digest for pair, head in heads.items()})
-        b = None if release is None or figures is None else statement_b(self.study, a, release, figures)
+        a = statement_a(study, session, {pair: head.digest for pair, head in heads.items()})
+        b = None if release is None or figures is None else statement_b(study, a, release, figures)
         sealed_a = await with_trustees.seals(channel, a, heads, signatures)
         certificate = RunCertificate(a, sealed_a, b, {} if b is None else {hub: sign(to_sign(b))})
         return Closed(traffic, heads, signatures, certificate)

@@ -88,8 +88,9 @@ def run_party(job: Job) -> Summary:
     warn_of_memory(protocol, likely_rows(study, table), job.notice)
     begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
     with contextlib.closing(begun) as journal:
-        participant = Participant.of(
+        participant = Participant(
             study,
+            protocol,
             job.party,
             table,
             keys,

@@ -48,7 +48,13 @@ def simulate(
     ledgers of what had been learned by then. Raises the first cause if a party fails.
     """
     if study.partition == "respondents":
-        return _survey(study, data, seed, latency, bandwidth, listener, out)
+        if set(data) != {RESPONDENTS}:
+            raise InputError(
+                "give one table, of which each respondent has a row: {'respondents': table}, or --table DATA"
+            )
+        if latency or bandwidth != float("inf"):
+            raise InputError("a study of respondents is simulated without --latency and --bandwidth")
+        return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
     require_data(study, data)
     of_study(study)
     if out is not None:
@@ -76,32 +82,15 @@ def simulate(
     return release
 
 
-def _survey(
-    study: Study,
-    data: Mapping[str, Data],
-    seed: Secret | int | None,
-    latency: float,
-    bandwidth: float,
-    listener: Listener,
-    out: Path | None,
-) -> Release:
-    """A study whose respondents enrol: one table, of which each has a row."""
-    if set(data) != {RESPONDENTS}:
-        raise InputError("give one table, of which each respondent has a row: {'respondents': table}, or --table DATA")
-    if latency or bandwidth != float("inf"):
-        raise InputError("a study of respondents is simulated without --latency and --bandwidth")
-    return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
-
-
 def _participants(
     study: Study, tables: Mapping[str, Table | None], seed: Secret, listener: Listener, out: Path | None
 ) -> dict[str, Participant]:
     keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
-    roster = Roster.of(certified)
+    roster, protocol = Roster.of(certified), of_study(certified)
     return {
-        name: Participant.of(
-            certified, name, tables[name], own, roster, derive(seed, "party", name), listener=listener,
+        name: Participant(
+            certified, protocol, name, tables[name], own, roster, derive(seed, "party", name), listener=listener,
             log=SILENCE if out is None else log_in(out / name),
         )
         for name, own in keys.items()

@@ -202,18 +202,10 @@ class Survey:
             for name in await refusals(channel, EVERYONE):
                 raise Aborted(f"respondent {name!r} refused the release; nothing was released", resumable=False)
 
-        collector = Collector(
-            study=self.study,
-            protocol=self.protocol,
-            keys=self.keys[self.hub],
-            progress=self.progress,
-            ledger=self.ledger,
-            agreement=self.agreement,
-            record=record,
-            lasting=derive(self.seed, "lasting", self.hub),
-            letters=self._letters(self.hub),
-        )
-        return await collector.play(channel, approve)
+        lasting, letters = derive(self.seed, "lasting", self.hub), self._letters(self.hub)
+        seat = Seat(self.study, None, channel, self.progress, self.ledger, approve, lasting, letters=letters)
+        keys = self.keys[self.hub]
+        return await Collector(seat, self.protocol, keys, self.progress, self.agreement, record).play()
 
     def _letters(self, name: str) -> LetterKeys:
         """Everyone has the certificates in the study; respondents have no keys of their own."""
