@@ -22,11 +22,11 @@ from covey.anonymizers.hilbert import hilbert
 from covey.anonymizers.problem import Problem
 from covey.bench.papers.collect import CurveOrder
 from covey.measures import integer_costs
-from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols import of_study
 from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.study import Study
+from covey.study.study import RESPONDENTS
 
 CENSUS = {"age": 80, "sex": 2, "education": 6, "region": 9, "occupation": 50}
 QUASI = ("age", "sex", "race", "marital-status", "education", "occupation")

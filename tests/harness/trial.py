@@ -150,7 +150,7 @@ def of_block(
         roles=dict.fromkeys(inputs, play),
         plays=lambda study, party: party,
         receives=lambda study, party: False,
-        foresee=lambda study, rows: Forecast(0, 0, 0, 0.0, {}),
+        foresee=lambda study, rows: Forecast(0, 0, 0, 0.0),
         ideal=lambda study, tables: Result(),
     )
     return Trial(

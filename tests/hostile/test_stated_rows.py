@@ -124,8 +124,8 @@ def test_the_plan_says_that_rows_are_stated_and_what_that_costs(protocol: str) -
     costs, spent = [], []
     for head in ("", PUBLIC):
         study = study_of(protocol, head=head)
-        plan, run = make_plan(study, rows, 0.0, 1e9).forecast, covey.simulate(study, tables, seed=1).summary
-        costs.append((plan.rounds, plan.messages, plan.bytes))
+        plan, run = make_plan(study, rows, 0.0, 1e9), covey.simulate(study, tables, seed=1).summary
+        costs.append((plan.forecast.rounds, plan.forecast.messages, plan.forecast.bytes))
         spent.append((int(str(run["rounds"])), int(str(run["messages"])), int(str(run["bytes"]))))
         assert any("each states before the search" in each for each in plan.learns["east"]) == bool(head)
         assert ("row_counts" in run) == bool(head)

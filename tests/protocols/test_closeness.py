@@ -88,7 +88,7 @@ def test_the_ledger_and_the_plan_say_what_t_teaches() -> None:
     planned = of_study(study).foresee(study, dict.fromkeys(SITES, 20))
     plain = study_of("cluster", k=3)
     sentence = "which classes have too much of these for t = 0.3"
-    assert all(sentence in " ".join(learned) for learned in planned.learns.values())
+    assert all(sentence in " ".join(learned) for learned in of_study(study).learned(study, planned.lessons).values())
     assert planned.rounds > of_study(plain).foresee(plain, dict.fromkeys(SITES, 20)).rounds
 
 

@@ -97,7 +97,7 @@ PROTOCOL = Protocol(
     leakage=Leakage(),
     roles={"holder": _role, "recipient": _role},
     receives=_receives,
-    foresee=lambda study, rows: Forecast(0, 0, 0, 0.0, {}),
+    foresee=lambda study, rows: Forecast(0, 0, 0, 0.0),
     ideal=_ideal,
 )
 

@@ -169,7 +169,7 @@ def test_the_cost_is_as_declared(size: int) -> None:
 def test_the_forecast_teaches_what_the_ledger_then_says() -> None:
     study = Study.parse(study_text())
     release = covey.simulate(study, FRAMES)
-    for name, fragments in count.foresee(study, {}).learns.items():
+    for name, fragments in count.PROTOCOL.learned(study, count.foresee(study, {}).lessons).items():
         assert {f"{name} learned {fragment}." for fragment in fragments} <= set(release.ledger[name])
 
 

@@ -118,11 +118,11 @@ def test_the_plan_says_which_mode_and_why() -> None:
     assert "clinic learns the counts" in said
     assert found.forecast.rounds > 5
     one_sided = make_plan(study_of(options='leakage = "one-sided"'), {"clinic": 90, "billing": 90}, 0.03, 1e7)
-    learned = one_sided.forecast.learns
+    learned = one_sided.learns
     assert any("shares with each of the other party's" in line for line in learned["clinic"])
     assert not any("shares with each of the other party's" in line for line in learned["billing"])
     with_recipient = make_plan(study_of(recipient=True), {"clinic": 90, "billing": 90}, 0.03, 1e7)
-    assert with_recipient.forecast.learns["registry"] == ()
+    assert with_recipient.learns["registry"] == []
 
 
 @pytest.mark.thorough

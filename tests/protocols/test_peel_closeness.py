@@ -124,7 +124,9 @@ def test_the_ledger_and_the_plan_say_what_t_teaches() -> None:
         "at most 1/1.2 of these records, and their sensitive values are within t = 0.3 of the whole table's",
         "whether what is left over at the end keeps t together with 1, 2, 4",
     ):
-        assert all(sentence in " ".join(learned) for learned in planned.learns.values())
+        assert all(
+            sentence in " ".join(learned) for learned in of_study(study).learned(study, planned.lessons).values()
+        )
     assert planned.rounds > of_study(plain).foresee(plain, dict.fromkeys(SITES, 40)).rounds
 
 

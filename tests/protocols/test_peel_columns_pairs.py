@@ -60,7 +60,8 @@ def test_the_plan_tells_what_is_learned_wherever_somebody_looks(options: str, lo
     ends = run(trial_of(study, draw_people(stream_of(4, "told"), 60)))
     assert ("peel.pairs" in {line.tag for line in lines(ends)}) == looks
     cells = cells_of([column.tree() for column in study.quasi])
-    learned = find("peel", "vertical").foresee(study, dict.fromkeys(THREE, 60)).learns
+    protocol = find("peel", "vertical")
+    learned = protocol.learned(study, protocol.foresee(study, dict.fromkeys(THREE, 60)).lessons)
     for name, words in (("clinic", f"which of {cells} pairs of values"), ("judge", "have each pair of their values")):
         assert any(words in line for line in learned[name]) == looks
 

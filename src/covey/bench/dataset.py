@@ -20,7 +20,6 @@ from covey import samples
 from covey.crypto.rng import Rng
 from covey.errors import InputError
 from covey.party.session.data import load_table
-from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import document
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.document import Document
@@ -30,6 +29,7 @@ from covey.protocols.protocol import Result
 from covey.release import Release
 from covey.sources.source import connect
 from covey.study import Study, insiders, requirements
+from covey.study.study import RESPONDENTS
 from covey.table import Table
 
 KEY = "record"

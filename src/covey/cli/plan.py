@@ -125,8 +125,8 @@ def _render(made: Plan, latency: str, bandwidth: str, where: list[str]) -> None:
     if made.advice is not None:
         say("advice", made.advice)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, sentences in forecast.learns.items():
-        alike.setdefault(sentences, []).append(name)
+    for name, learned in made.learns.items():
+        alike.setdefault(tuple(learned), []).append(name)
     for sentences, names in alike.items():
         typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:

@@ -114,8 +114,8 @@ def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
 
 def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:
     from covey.party.record.folder import RunFolder
-    from covey.party.session.respondents import RESPONDENTS
     from covey.party.simulate.deal import deal, seed_of, write_hands
+    from covey.study.study import RESPONDENTS
 
     if study.partition == "respondents":
         if skew is not None:

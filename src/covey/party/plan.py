@@ -66,6 +66,13 @@ class Plan(Shown):
         return memory_of(self.protocol, max(self.rows.values(), default=0) if split else sum(self.rows.values()))
 
     @property
+    def learns(self) -> dict[str, list[str]]:
+        """What each party will learn, in sentences; a collector stands first, and all who enrol with it together."""
+        found = self.protocol.learned(self.study.with_respondents, self.forecast.lessons)
+        first = self.study.of_party_role("collector")
+        return {name: found[name] for name in (*first, *(each for each in found if each not in first))}
+
+    @property
     def advice(self) -> str | None:
         """A better choice on this network, in a sentence; None where the study's own is as good."""
         if not self.choices:
@@ -93,7 +100,7 @@ class Plan(Shown):
             "disk_for_replay": self.disk(self.read),
             "memory": self.memory,
             "looked_at_data": self.looked,
-            "learns": {name: list(sentences) for name, sentences in self.forecast.learns.items()},
+            "learns": self.learns,
             "insider_k": self.forecast.insider_k,
             "mind": [*insiders.warning(self.study), *self.forecast.mind],
             "choices": {name: round(seconds, 2) for name, seconds in self.choices.items()},
@@ -104,13 +111,12 @@ class Plan(Shown):
 def _with_statements(forecast: Forecast, study: Study, rows: Mapping[str, int]) -> Forecast:
     """The forecast of a run that begins with everyone's statement of its number of rows."""
     asked = len(study.parties), len(study.holders)
-    sentences = tuple(row_counts.LEAKAGE.sentences())
     return replace(
         forecast,
         rounds=forecast.rounds + row_counts.COST.rounds(*asked),
         messages=forecast.messages + row_counts.COST.messages(*asked),
         bytes=forecast.bytes + row_counts.COST.bytes(*asked),
-        learns={name: (*sentences, *learned) for name, learned in forecast.learns.items()},
+        lessons=[(row_counts.LEAKAGE, {}), *forecast.lessons],
         mind=(*row_counts.warnings(rows, study.privacy.k), *forecast.mind),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple
 from typing import Protocol as Interface
@@ -193,14 +193,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The cost of a run, all parties together, and what each party will learn."""
+    """The cost of a run, all parties together, and what it will teach."""
 
     rounds: int
     messages: int
     bytes: int
     seconds: float
     """Of computing, at the slowest party."""
-    learns: Mapping[str, tuple[str, ...]]
+    lessons: Sequence[Lesson] = ()
+    """Who learns what of them follows from the parties' roles."""
     mind: tuple[str, ...] = ()
     """What to think of before a run: sentences that no ledger repeats."""
     insider_k: int | None = None
@@ -305,6 +306,14 @@ class Protocol:
             return self.plays(study, party)
         given = (own.role for own in study.parties if own.name == party)
         return next(given, None) or next(iter(self.roles))
+
+    def learned(self, study: Study, lessons: Sequence[Lesson]) -> dict[str, list[str]]:
+        """The sentences of these lessons that are for each party's role, by party."""
+        roles = {party.name: self.role_name(study, party.name) for party in study.parties}
+        return {
+            name: [line for leakage, numbers in lessons for line in leakage.sentences(role, **numbers)]
+            for name, role in roles.items()
+        }
 
     async def play(self, seat: Seat) -> Result:
         """Plays the role of the seat's party to its end."""

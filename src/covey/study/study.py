@@ -20,6 +20,8 @@ from covey.study.requirements import Requirements
 Partition = Literal["horizontal", "vertical", "respondents"]
 Sizes = Literal["private", "public"]
 Diversity = Literal["frequency", "distinct", "entropy"]
+RESPONDENTS = "respondents"
+"""The name under which all people who enrol stand together: in plans, ledgers and summaries, and for their table."""
 INSIDER_K = 2
 """The k toward insiders that a protocol which can keep one keeps, where a study says nothing."""
 _LATER = ("l_insider", "most_of_a_class")
@@ -162,6 +164,11 @@ class Study(Shown):
     def enrols(self) -> bool:
         """True if people enrol with the collector, who opens the session, instead of being named in the study."""
         return self.partition == "respondents" and not self.holders
+
+    @property
+    def with_respondents(self) -> Study:
+        """The study with all who enrol as one party more, where people do."""
+        return replace(self, parties=(*self.parties, Party(RESPONDENTS))) if self.enrols else self
 
     @property
     def states_rows(self) -> bool:

@@ -123,7 +123,7 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
         said = study is loose
         plan = make_plan(study, rows, 0.0, 1e9)
         assert (UNPROTECTED in str(plan.describe(0)["mind"])) == said
-        assert any("single persons' sensitive values" in each for each in plan.forecast.learns["east"]) == said
+        assert any("single persons' sensitive values" in each for each in plan.learns["east"]) == said
         table = pa.table({column.name: ["1", "2"] if column.name == "age" else ["F", "F"] for column in study.columns})
         assert (UNPROTECTED in str(check(study, connect(table), "east").notes)) == said
         ledger = Ledger(study, of_study(study), "east")

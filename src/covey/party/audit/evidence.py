@@ -20,11 +20,11 @@ from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
 from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
-from covey.party.session.respondents import RESPONDENTS
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
 from covey.secure import approval, row_counts
 from covey.study import Study
+from covey.study.study import RESPONDENTS
 from covey.version import __version__
 from covey.wire import frame
 
@@ -248,7 +248,7 @@ def _due(case: Case) -> set[str]:
     if any(row.type == row_counts.TAG for row in case.read.said):
         due.learns(row_counts.LEAKAGE)
         due.learns(row_counts.STATED, stated=row_counts.spelled(rows))
-    learned = case.protocol.foresee(case.study, rows).learns.get(case.party, ())
+    learned = case.protocol.learned(case.study, case.protocol.foresee(case.study, rows).lessons).get(case.party, ())
     return {*due.own, *(f"{case.party} learned {fragment}." for fragment in learned)}
 
 

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from covey.errors import InputError
@@ -23,11 +23,9 @@ from covey.party.record.log import RunLog
 from covey.party.record.names import JOURNAL, LOG
 from covey.party.session.journal import Journal
 from covey.party.session.progress import Listener, Progress
-from covey.party.session.respondents import RESPONDENTS
 from covey.party.session.room import require_room, warn_of_memory
 from covey.protocols import Protocol, of_study
 from covey.study import Study
-from covey.study.study import Party
 from covey.summary import Summary
 from covey.wire import Address
 from covey.wire.relay import RelayedParty
@@ -106,7 +104,7 @@ class Collection:
             opened.callback(journal.close)
             folder.prepare(resuming=journal.begun is not None)
             folder.keep_study(study)
-            ledger = Ledger(replace(study, parties=(*study.parties, Party(RESPONDENTS))), protocol, party)
+            ledger = Ledger(study.with_respondents, protocol, party)
             ledger.earlier = folder.earlier_ledger() if register.held.dropped else []
             ledger.listener = lambda: folder.keep_ledger(ledger, "the run has not ended")
             opened.pop_all()

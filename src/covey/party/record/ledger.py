@@ -82,7 +82,7 @@ class Ledger:
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
         """From here on every party may know what the sentences of its role say."""
-        for name, fragments in self._taught(leakage, numbers).items():
+        for name, fragments in self.protocol.learned(self.study, [(leakage, numbers)]).items():
             lines = self.lines.setdefault(name, [])
             self.topics |= dict.fromkeys(fragments, leakage.about)
             sentences = [f"{name} learned {fragment}." for fragment in fragments]
@@ -91,12 +91,7 @@ class Ledger:
 
     def foresee(self, leakage: Leakage, numbers: Mapping[str, object]) -> list[Fact]:
         """The facts that every party is about to learn, without writing them down."""
-        return facts(self._taught(leakage, numbers), {})
-
-    def _taught(self, leakage: Leakage, numbers: Mapping[str, object]) -> dict[str, list[str]]:
-        """The fragments of each party's role."""
-        role = self.protocol.role_name
-        return {party.name: leakage.sentences(role(self.study, party.name), **numbers) for party in self.study.parties}
+        return facts(self.protocol.learned(self.study, [(leakage, numbers)]), {})
 
     @property
     def facts(self) -> list[Fact]:

@@ -27,11 +27,10 @@ from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared import roll
 from covey.secure.declare import TAKING_PART, Leakage, Traffic
 from covey.study import Study
+from covey.study.study import RESPONDENTS
 from covey.wire import Bytes32, Channel, Message
 
 AGREED = Leakage(roles={"collector": ("which respondents agree to hand in their rows",)}, about=TAKING_PART)
-RESPONDENTS = "respondents"
-"""The name under which all respondents stand together: in ledgers, in summaries, and for a table of their rows."""
 
 
 class Consent(Message, tag="respondents.consent"):

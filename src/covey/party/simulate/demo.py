@@ -12,11 +12,11 @@ from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party.record.names import RELEASE
 from covey.party.session.data import load_table
-from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import document
 from covey.protocols import named, of_study
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
+from covey.study.study import RESPONDENTS
 
 MARK = ".covey-demo"
 DEFAULT = "cluster"

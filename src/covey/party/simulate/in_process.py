@@ -17,7 +17,6 @@ from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Listener, writing
-from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import respondents
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
@@ -26,6 +25,7 @@ from covey.protocols import of_study
 from covey.release import Release
 from covey.sources.source import Data
 from covey.study import Study
+from covey.study.study import RESPONDENTS
 from covey.table import Table
 from covey.wire import MemoryNetwork
 from covey.wire.slow import slowed

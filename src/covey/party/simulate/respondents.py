@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.playing import letter_keys
 from covey.party.session.progress import Listener, Progress, writing
-from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
+from covey.party.session.respondents import Collector, agree, compare, consent, refusals
 from covey.party.session.trustees import TrusteeClosing
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
@@ -40,7 +40,6 @@ from covey.release import Release
 from covey.secure.declare import TAKING_PART, Leakage
 from covey.sources.source import Data, connect
 from covey.study import Study
-from covey.study.study import Party
 from covey.table import Table, build, read_source
 from covey.wire import Channel, Link, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
@@ -127,7 +126,6 @@ class Survey:
         certified = with_certificates(study, keys)
         names = handles(table.rows)
         rows = {name: table.select(np.array([place])) for place, name in enumerate(names)}
-        shown = replace(certified, parties=(*certified.parties, Party(RESPONDENTS)))
         return cls(
             study=certified,
             protocol=protocol,
@@ -136,7 +134,7 @@ class Survey:
             rows=rows,
             seed=seed,
             agreement=agree(certified, hub, keys[hub], derive(seed, "party", hub)),
-            ledger=Ledger(shown, protocol, hub),
+            ledger=Ledger(certified.with_respondents, protocol, hub),
             progress=Progress(hub, protocol.phases, listener),
             letters=letter_keys(None, Roster.of(certified)),
         )

@@ -13,13 +13,13 @@ from covey.protocols.cluster_columns import leakage
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.ideal import play
 from covey.protocols.cluster_columns.own_columns import OwnColumns
-from covey.protocols.cluster_columns.parameters import Parameters, role_name
+from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, learned_by_role, several
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.secure import approval, coin
 from covey.secure import sum as secure_sum
@@ -59,10 +59,10 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     cost.then(secure_sum.COST, len(study.parties), FIGURES)
     cost.then(approval.COST, len(study.parties))
     searching = leakage.of_search(parameters), leakage.numbers(parameters)
-    learned = learned_by_role(study, role_name, [meeting.meeting_leakage(study, leakage.HOLDERS), searching])
+    lessons = [meeting.meeting_leakage(study, leakage.HOLDERS), searching]
     prices = cost.bytes / 4 / len(parameters.holders)
     computing = prices * SECONDS_PER_PRICE + records * SECONDS_PER_ROW + cost.rounds / 2 * SECONDS_PER_QUESTION
-    return cost.forecast(1.0 + computing, learned, leakage.mind(parameters))
+    return cost.forecast(1.0 + computing, lessons, leakage.mind(parameters))
 
 
 def rehearse(study: Study, whole: Table, seed: Secret) -> Rehearsal:

@@ -6,6 +6,7 @@ Only the paper's own rings are estimated from the number of records alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from covey.crypto.rng import derive
 from covey.protocols.cluster_rows import leakage, rings
@@ -52,19 +53,10 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     if study.evaluates_jointly:
         cost.then(squares.COST, len(names), *query_errors.most_squares(study))
     releasing.add_cost(cost, study, rows, found.classes, made)
-    learned = tuple(
-        sentence for part, numbers in leakage.before(study) for sentence in part.sentences("holder", **numbers)
-    )
-    learned = (*learned, *query_errors.foresee(study))
     moving = records * found.classes * SWEEPS.get(parameters.schedule, EXACT_SWEEPS) * 5e-9
-    return Forecast(
-        rounds=cost.rounds,
-        messages=cost.messages,
-        bytes=cost.bytes,
-        seconds=2.0 + moving + cost.bytes / len(names) * 4e-8 + cost.messages / len(names) * 2e-4,
-        learns=dict.fromkeys(names, learned),
-        insider_k=insiders.foretell(study, rows),
-    )
+    seconds = 2.0 + moving + cost.bytes / len(names) * 4e-8 + cost.messages / len(names) * 2e-4
+    forecast = cost.forecast(seconds, [*leakage.before(study), *query_errors.foresee(study)])
+    return replace(forecast, insider_k=insiders.foretell(study, rows))
 
 
 def _rings(parameters: Parameters, records: int) -> CostEstimate:

@@ -14,13 +14,12 @@ from covey.protocols.collect.attack import Success
 from covey.protocols.collect.index import ENTRY_BYTES
 from covey.protocols.collect.keys import LETTERS
 from covey.protocols.collect.leakage import before, percent
-from covey.protocols.collect.parameters import Parameters, hub_of, trees_of
+from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.protocols.collect.submit import MOST_MIXERS, row_size
 from covey.protocols.protocol import Forecast
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
-RESPONDENTS = "respondents"
 """The name by which a plan and a simulation know everyone but the collector."""
 _FRAME = FRAME_BYTES + 50
 _POWER = 4e-5
@@ -32,12 +31,6 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     parameters = Parameters.of(study)
     respondents = max(sum(rows.values()), 1)
     success = simulated(parameters, study, respondents)
-    learned: dict[str, list[str]] = {"collector": [], "respondent": []}
-    for leakage, numbers in before(parameters, respondents):
-        for role in learned:
-            learned[role] += leakage.sentences(role, **numbers)
-    hub = hub_of(study)
-    others = [party.name for party in study.parties if party.name != hub] or [RESPONDENTS]
     work = _Work.of(parameters, study, respondents)
     messages, size = traffic(parameters, work, respondents)
     return Forecast(
@@ -45,7 +38,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         messages=messages,
         bytes=size,
         seconds=seconds(parameters, work, respondents),
-        learns={hub: tuple(learned["collector"]), **dict.fromkeys(others, tuple(learned["respondent"]))},
+        lessons=before(parameters, respondents),
         mind=tuple(warnings(parameters, respondents, success)),
     )
 

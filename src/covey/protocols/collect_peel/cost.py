@@ -14,7 +14,7 @@ from covey.crypto.rng import derive
 from covey.protocols.collect_peel.ideal import admission
 from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.leakage import before
-from covey.protocols.collect_peel.parameters import Parameters, hub_of
+from covey.protocols.collect_peel.parameters import Parameters
 from covey.protocols.collect_peel.peeling import RESERVE
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
@@ -25,7 +25,6 @@ from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
-RESPONDENTS = "respondents"
 _NUMBER, _FRAME = 32, FRAME_BYTES + 50
 REHEARSED = 5_000
 """Answers of a rehearsal at most."""
@@ -114,13 +113,6 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     parameters = Parameters.of(study)
     respondents = max(sum(rows.values()), 1)
     work = Work.of(study, parameters, respondents)
-    learned: dict[str, list[str]] = {"collector": [], "trustee": [], "respondent": []}
-    for leakage, numbers in before(parameters, respondents):
-        for role in learned:
-            learned[role] += leakage.sentences(role, **numbers)
-    hub = hub_of(study)
-    named = {party.name: party.role or "respondent" for party in study.parties if party.name != hub}
-    others = named if "respondent" in named.values() else {**named, RESPONDENTS: "respondent"}
     letters = respondents * work.trustees * (_NUMBER * work.numbers + OVERHEAD)
     hops = work.calls * (HOPS + work.passes) + OPENING * work.opening
     messages = 3 * respondents + 2 * hops * work.trustees * (work.trustees - 1)
@@ -129,7 +121,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         messages=messages,
         bytes=2 * (letters + work.sent(respondents)) + messages * _FRAME,
         seconds=seconds(work, respondents),
-        learns={hub: tuple(learned["collector"]), **{name: tuple(learned[role]) for name, role in others.items()}},
+        lessons=before(parameters, respondents),
         mind=tuple(warnings(study, parameters, work, respondents)),
     )
 

@@ -150,14 +150,13 @@ def merge_small(totals: Words, k: int) -> tuple[list[int], list[int]]:
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The cost of a run, which does not depend on the data, and what it teaches."""
     bands, parties = Bands.of(study), len(study.parties)
-    leakage, numbers = leakage_of(study, bands)
     cost = COST.of(parties, len(bands.nodes))
     return Forecast(
         rounds=cost.rounds,
         messages=cost.messages,
         bytes=cost.bytes,
         seconds=0.01 + sum(rows.values()) * 1e-8,
-        learns={party.name: tuple(leakage.sentences("holder", **numbers)) for party in study.parties},
+        lessons=[leakage_of(study, bands)],
     )
 
 

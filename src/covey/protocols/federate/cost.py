@@ -33,7 +33,7 @@ from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
-from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, learned_by_role
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.rows import carried
 from covey.secure import approval, ciphers, lists
@@ -78,8 +78,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     users = {name: min(rows.get(name, 0), len(params.population)) for name in params.providers}
     cost, computing = _likely(params, list(users.values())) if params.several else _rehearsal(params, users, own)
     lines = [leakage.of_meeting(params), *leakage.before(params), leakage.READY, leakage.of_release(params)]
-    learned = learned_by_role(study, lambda _, name: leakage.role_of(params, name), [(part, {}) for part in lines])
-    return cost.forecast(1 + cost.rounds * SECONDS_PER_ROUND + computing, learned, MIND)
+    return cost.forecast(1 + cost.rounds * SECONDS_PER_ROUND + computing, [(part, {}) for part in lines], MIND)
 
 
 def _likely(params: Parameters, users: Sequence[int]) -> tuple[CostEstimate, float]:

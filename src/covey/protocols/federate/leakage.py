@@ -148,8 +148,3 @@ def before(params: Parameters) -> list[Leakage]:
 def of_release(params: Parameters) -> Leakage:
     """The leakage of the opening."""
     return RELEASE if params.by_level else PAPER_RELEASE
-
-
-def role_of(params: Parameters, party: str) -> str:
-    """The role of a party, as the ledger knows it."""
-    return RECIPIENT if party == params.recipient else PROVIDER

@@ -11,12 +11,12 @@ from covey.crypto.rng import derive
 from covey.protocols.generalize import leakage
 from covey.protocols.generalize.hidden import due_tests
 from covey.protocols.generalize.ideal import follow
-from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters, role_name
+from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
 from covey.protocols.shared.columns import joining, meeting, ownership
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role, with_k
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, with_k
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.secure import approval, join, lists, match
 from covey.study import Study
@@ -163,7 +163,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     lessons = [meeting.meeting_leakage(study, leakage.OWNERS), *leakage.before(parameters)]
     return estimate.forecast(
         1.0 + estimate.bytes / POINT_BYTES * SECONDS_PER_POINT,
-        learned_by_role(study, role_name, lessons),
+        lessons,
         (*_too_few(parameters, fewest), *_mind(parameters, people, rounds)),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from covey.crypto.rng import derive
@@ -18,6 +18,7 @@ from covey.protocols.shared.peeling.nodes import list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import coin, conjunction, squares, threshold_test
 from covey.secure import sum as secure_sum
+from covey.secure.declare import Lesson
 from covey.study import Study
 from covey.table import Table
 
@@ -55,12 +56,9 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
         mode: rehearse(study, replace(denser, mode=mode), known, nodes, made, owners, weight) for mode in _modes(params)
     }
     costs = {mode: _forecast(study, params, leaves, cells, rows_of, made, spent) for mode, spent in visits.items()}
-    names = [party.name for party in study.parties]
-    learned = tuple(_learned(study, params, made.trees, cells, len(nodes)))
+    lessons, insider_k = _lessons(study, params, made.trees, cells, len(nodes)), insiders.foretell(study, rows_of)
     whole = {
-        f'mode = "{mode}"': replace(
-            cost, learns=dict.fromkeys(names, learned), mind=(REPEATED,), insider_k=insiders.foretell(study, rows_of)
-        )
+        f'mode = "{mode}"': replace(cost, lessons=lessons, mind=(REPEATED,), insider_k=insider_k)
         for mode, cost in costs.items()
     }
     chosen = f'mode = "{params.mode}"'
@@ -89,7 +87,7 @@ def _forecast(
     rows.add_cost(spent, study, rows_of, spent.classes, made)
     computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
     seconds = 1 + records * SECONDS_PER_ROW + spent.rounds * SECONDS_PER_ROUND + computing
-    return spent.forecast(seconds, {})
+    return spent.forecast(seconds, [])
 
 
 def _values(params: Parameters) -> int:
@@ -97,23 +95,21 @@ def _values(params: Parameters) -> int:
     return sum(len(column.values or ()) + 1 for column in params.watched)
 
 
-def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cells: int, nodes: int) -> Iterator[str]:
-    """Sentences that say what every party will learn."""
-    yield from marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)
+def _lessons(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cells: int, nodes: int) -> list[Lesson]:
+    """What every party will learn."""
+    found: list[Lesson] = [(marginals.LEAKAGE, {"leaves": sum(tree.codes for tree in trees), "k": params.k})]
     if cells:
-        yield from marginals.PAIRS.sentences(cells=cells, k=params.k)
+        found.append((marginals.PAIRS, {"cells": cells, "k": params.k}))
     if params.two:
-        yield from leakage.TWO.sentences(k=params.k)
+        found.append((leakage.TWO, {"k": params.k}))
     if params.sites is not None:
         column, sites = params.sites
-        yield from site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
+        names = {"nodes": trees[column].nodes, "column": study.quasi[column].name, "sites": sites}
+        found.append((site.LEAKAGE, names))
     if params.near is not None:
-        yield from closeness.LEAKAGE.sentences(values=_values(params), k=params.k)
-    for part, numbers in leakage.before(params, nodes):
-        yield from part.sentences("holder", **numbers)
-    for part in insiders.before(study):
-        yield from part.sentences("holder")
-    yield from query_errors.foresee(study)
+        found.append((closeness.LEAKAGE, {"values": _values(params), "k": params.k}))
+    found += [*leakage.before(params, nodes), *((part, {}) for part in insiders.before(study))]
+    return [*found, *query_errors.foresee(study)]
 
 
 def _modes(params: Parameters) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from covey.crypto.group import POINT_BYTES
 from covey.crypto.rng import derive
 from covey.protocols.peel_columns import leakage, pairs
 from covey.protocols.peel_columns.ideal import admission
-from covey.protocols.peel_columns.parameters import Parameters, role_name
+from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, Rehearsal, carry_on, learned_by_role
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, Rehearsal, carry_on
 from covey.protocols.shared.peeling import REPEATED
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import of_records, study_seed
@@ -54,8 +54,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
             played[number] = Visits.of(Parameters.of(smaller), whole.select(np.arange(number)))
         return played[number].rehearse(params, window)
 
-    search = leakage.before(params, params.looks_at_pairs(records))
-    learned = learned_by_role(study, role_name, [meeting.meeting_leakage(study), *search])
+    lessons = [meeting.meeting_leakage(study), *leakage.before(params, params.looks_at_pairs(records))]
     sizes = {name: rows.get(name, records) for name in params.holders}
     windows = WINDOWS if params.rule is None else (1,)
     others = {}
@@ -66,7 +65,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
         tagged = cost.bytes / POINT_BYTES / (len(params.holders) + 1)
         computing = tagged * (SECONDS_PER_TAG + SECONDS_PER_NUMBER) + cost.rounds / 2 * SECONDS_PER_WINDOW
         seconds = 1.0 + computing + records * SECONDS_PER_ROW
-        others[f"window = {window}"] = cost.forecast(seconds, learned, (*leakage.mind(params), REPEATED))
+        others[f"window = {window}"] = cost.forecast(seconds, lessons, (*leakage.mind(params), REPEATED))
     chosen = f"window = {params.window}"
     return replace(others[chosen], choices=others if len(others) > 1 else {}, chosen=chosen)
 

@@ -159,8 +159,3 @@ class Parameters:
         """The places of a holder's columns among the study's quasi columns."""
         place = {column.name: position for position, column in enumerate(self.study.quasi)}
         return [place[column.name] for column in ownership.quasi_columns(self.study, holder)]
-
-
-def role_name(study: Study, party: str) -> str:
-    """The name of a party's role."""
-    return study.party(party).role or "holder"

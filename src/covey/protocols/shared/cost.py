@@ -7,7 +7,7 @@ the data decide, the run is rehearsed in the clear on a table like the parties',
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec
 
@@ -67,9 +67,9 @@ class CostEstimate:
         self.messages += messages
         self.bytes += size
 
-    def forecast(self, seconds: float, learns: Mapping[str, tuple[str, ...]], mind: tuple[str, ...] = ()) -> Forecast:
-        """The forecast of a run that costs so much, with so many seconds of computing."""
-        return Forecast(self.rounds, self.messages, self.bytes, seconds, learns, mind)
+    def forecast(self, seconds: float, lessons: Sequence[Lesson], mind: tuple[str, ...] = ()) -> Forecast:
+        """The forecast of a run that costs so much, with so many seconds of computing, and teaches these lessons."""
+        return Forecast(self.rounds, self.messages, self.bytes, seconds, lessons, mind)
 
     def beside(self) -> CostEstimate:
         """An estimate of something that goes on beside; `join` adds it."""
@@ -89,19 +89,6 @@ class CostEstimate:
     def _read(self, name: str, depth: int) -> None:
         self.depth[name] = max(self._depth(name), depth)
         self.rounds = max(self.rounds, depth)
-
-
-def learned_by_role(
-    study: Study,
-    role_name: Callable[[Study, str], str],
-    lessons: Sequence[Lesson],
-) -> dict[str, tuple[str, ...]]:
-    """The sentences that each party's role will have learned of these lessons."""
-    roles = {party.name: role_name(study, party.name) for party in study.parties}
-    return {
-        name: tuple(line for part, numbers in lessons for line in part.sentences(role, **numbers))
-        for name, role in roles.items()
-    }
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ one figure of error for all rows, and no party's own.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from covey.evaluation.queries import MOST_COLUMNS, QUERIES, SELECTIVITIES, rando
 from covey.hierarchy import Hierarchy
 from covey.protocols.protocol import Figures, Seat
 from covey.secure import squares
-from covey.secure.declare import Leakage
+from covey.secure.declare import Leakage, Lesson
 from covey.study import Study
 from covey.table import Table
 
@@ -126,11 +126,12 @@ def ideal(study: Study, trees: Sequence[Hierarchy], boxes: Ints, sizes: Longs, c
     return replace(known, query_error=queries.errors(sums)) if queries.kinds else known
 
 
-def foresee(study: Study) -> Iterator[str]:
-    """Sentences that say what will be learned."""
-    if study.evaluates_jointly:
-        numbers, kinds = most_squares(study)
-        yield from LEAKAGE.sentences(queries=numbers, kinds=kinds)
+def foresee(study: Study) -> list[Lesson]:
+    """The lesson of a run, where the study asks for the errors."""
+    if not study.evaluates_jointly:
+        return []
+    numbers, kinds = most_squares(study)
+    return [(LEAKAGE, {"queries": numbers, "kinds": kinds})]
 
 
 def most_squares(study: Study) -> tuple[int, int]:

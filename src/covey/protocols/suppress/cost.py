@@ -157,16 +157,8 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     else:
         computing = seconds(parameters.encryption, sizes[0]) * max(1.0, records / REHEARSED) + records * 2e-5
         mind = _mind(parameters, *(counted[name] for name in parameters.parts(counted)))
-    return cost.forecast(computing, _learns(parameters), mind)
-
-
-def _learns(parameters: Parameters) -> dict[str, tuple[str, ...]]:
-    parts, numbers = leakage.parts(parameters), leakage.numbers(parameters)
-    learned = tuple(line for part in parts for line in part.sentences("holder", **numbers))
-    learns = dict.fromkeys(parameters.holders, learned)
-    if parameters.encryption == "waters":
-        learns[AUTHORITY] = tuple(parts[0].sentences("authority", **numbers))
-    return learns
+    numbers = leakage.numbers(parameters)
+    return cost.forecast(computing, [(part, numbers) for part in leakage.parts(parameters)], mind)
 
 
 def traffic_among(parameters: Parameters, rows: Mapping[str, int], named: int, length: int) -> CostEstimate:
