@@ -19,7 +19,7 @@ from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, rehearse_often
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.secure import approval, coin
 from covey.secure import sum as secure_sum
@@ -44,14 +44,10 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     records = max(parameters.k, min((rows.get(name, 0) for name in parameters.holders), default=1))
     seed = derive(study_seed(study), "cluster plan")
 
-    def play(smaller: Study, number: int) -> Rehearsal:
-        def once(turn: int) -> Rehearsal:
-            drawn = derive(seed, "turn", turn)
-            return rehearse(smaller, model.joined(study, number, drawn, own), drawn)
+    def play(smaller: Study, number: int, drawn: Secret) -> Rehearsal:
+        return rehearse(smaller, model.joined(study, number, drawn, own), drawn)
 
-        return several(once, number, REHEARSED)
-
-    cost = carry_on(study, play, records, REHEARSED).cost
+    cost = rehearse_often(study, play, records, REHEARSED, seed).cost
     meeting.add_cost(cost, study, {name: rows.get(name, records) for name in parameters.holders}, records)
     if parameters.evaluator is not None:
         cost.then(coin.COST, len(parameters.holders))

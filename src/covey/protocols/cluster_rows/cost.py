@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows import leakage, rings
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.rehearsal import rehearse
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, insiders, model, query_errors
 from covey.protocols.shared import rows as releasing
-from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, rehearse_often
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.records import one_by_one
 from covey.secure import squares
@@ -38,16 +39,12 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     seed = derive(study_seed(study), "cluster plan")
     made = model.stand_in(study, min(records, REHEARSED), seed, own)
 
-    def play(smaller: Study, number: int) -> Rehearsal:
-        def once(turn: int) -> Rehearsal:
-            drawn = derive(seed, "turn", turn)
-            some, owners = model.stand_in(study, number, drawn, own), model.dealt(rows, number, drawn)
-            tables = {name: some.select(owners == place) for place, name in enumerate(names)}
-            return rehearse(smaller, tables, parameters.k)
+    def play(smaller: Study, number: int, drawn: Secret) -> Rehearsal:
+        some, owners = model.stand_in(study, number, drawn, own), model.dealt(rows, number, drawn)
+        tables = {name: some.select(owners == place) for place, name in enumerate(names)}
+        return rehearse(smaller, tables, parameters.k)
 
-        return several(once, number, REHEARSED)
-
-    found = carry_on(study, play, records, REHEARSED)
+    found = rehearse_often(study, play, records, REHEARSED, seed)
     cost = _rings(parameters, records) if parameters.schedule == "paper" else found.cost
     cost.then(agree.COST, len(names))
     if study.evaluates_jointly:

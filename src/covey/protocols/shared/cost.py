@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec
 
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
 from covey.protocols.protocol import Forecast
 from covey.secure.declare import Cost, Lesson
 from covey.study import Study
@@ -115,32 +117,29 @@ def carry_on(study: Study, play: Callable[[Study, int], Rehearsal], records: int
     whole, half, times = smaller(most), smaller(most // 2), records / most
     cost, less = whole.cost, half.cost
     rounds = cost.rounds + int(max(0, cost.rounds - less.rounds) * math.log2(times))
-    return Rehearsal(
-        CostEstimate(
-            rounds=rounds,
-            messages=_grown(cost.messages, less.messages, times),
-            bytes=_grown(cost.bytes, less.bytes, times),
-            floor=rounds,
-        ),
-        _grown(whole.classes, half.classes, times),
-    )
+    pairs = (cost.messages, less.messages), (cost.bytes, less.bytes), (whole.classes, half.classes)
+    return _rehearsal(rounds, *(_grown(large, small, times) for large, small in pairs))
 
 
-def several(play: Callable[[int], Rehearsal], records: int, most: int) -> Rehearsal:
-    """The mean of three rehearsals, or of two where the records are nearly as many as are ever played."""
-    found = [play(turn) for turn in range(3 if 2 * records <= most else 2)]
+def rehearse_often(
+    study: Study, play: Callable[[Study, int, Secret], Rehearsal], records: int, most: int, seed: Secret
+) -> Rehearsal:
+    """`carry_on` with the mean of a few rehearsals in the place of each, every one with a seed of its own."""
 
-    def mean(numbers: Sequence[int]) -> int:
-        return round(sum(numbers) / len(numbers))
+    def often(smaller: Study, number: int) -> Rehearsal:
+        turns = range(3 if 2 * number <= most else 2)  # two take long enough where as many are played as ever
+        return _mean([play(smaller, number, derive(seed, "turn", turn)) for turn in turns])
 
-    rounds = mean([each.cost.rounds for each in found])
-    cost = CostEstimate(
-        rounds=rounds,
-        messages=mean([each.cost.messages for each in found]),
-        bytes=mean([each.cost.bytes for each in found]),
-        floor=rounds,
-    )
-    return Rehearsal(cost, mean([each.classes for each in found]))
+    return carry_on(study, often, records, most)
+
+
+def _mean(found: Sequence[Rehearsal]) -> Rehearsal:
+    numbers = [(each.cost.rounds, each.cost.messages, each.cost.bytes, each.classes) for each in found]
+    return _rehearsal(*(round(sum(own) / len(own)) for own in zip(*numbers, strict=True)))
+
+
+def _rehearsal(rounds: int, messages: int, size: int, classes: int) -> Rehearsal:
+    return Rehearsal(CostEstimate(rounds=rounds, messages=messages, bytes=size, floor=rounds), classes)
 
 
 def with_k(study: Study, k: int) -> Study:

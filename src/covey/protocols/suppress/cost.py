@@ -15,7 +15,7 @@ from covey.crypto.secret import Secret
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
-from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, rehearse_often
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.rows import LENGTHS, spell_row
 from covey.protocols.suppress import ideal, leakage
@@ -141,17 +141,13 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     seed = derive(study_seed(study), "suppress plan")
     sizes: list[Bounds] = []
 
-    def play(smaller: Study, number: int) -> Rehearsal:
+    def play(smaller: Study, number: int, drawn: Secret) -> Rehearsal:
         share = {name: count * number // records for name, count in counted.items()}
+        cost, bounds = of_tables(smaller, _tables(study, share, drawn, own))
+        sizes.extend([bounds] if bounds is not None else [])
+        return Rehearsal(cost)
 
-        def once(turn: int) -> Rehearsal:
-            cost, bounds = of_tables(smaller, _tables(study, share, derive(seed, "turn", turn), own))
-            sizes.extend([bounds] if bounds is not None else [])
-            return Rehearsal(cost)
-
-        return several(once, number, REHEARSED)
-
-    cost = carry_on(study, play, records, REHEARSED).cost
+    cost = rehearse_often(study, play, records, REHEARSED, seed).cost
     if parameters.several:
         computing, mind = _seconds_among(parameters.encryption, counted), _mind_among(parameters, counted)
     else:
