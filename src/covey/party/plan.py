@@ -67,7 +67,7 @@ class Plan(Shown):
 
     @property
     def learns(self) -> dict[str, list[str]]:
-        """What each party will learn, in sentences; a collector stands first, and all who enrol with it together."""
+        """Sentences on what each party will learn; a collector stands first, and all who enrol with it together."""
         found = self.protocol.learned(self.study.with_respondents, self.forecast.lessons)
         first = self.study.of_party_role("collector")
         return {name: found[name] for name in (*first, *(each for each in found if each not in first))}

@@ -58,7 +58,7 @@ class Leakage:
 
 
 Lesson = tuple[Leakage, Mapping[str, object]]
-"""What a step teaches, and the numbers that its sentences mention."""
+"""A step's leakage, and the numbers that its sentences mention."""
 
 
 class Fact(msgspec.Struct, frozen=True):

@@ -62,12 +62,12 @@ class Participant:
 
     @cached_property
     def progress(self) -> Progress:
-        """How far it is, as the listener is told."""
+        """The progress of the party, of which the listener is told."""
         return Progress(self.party, self.protocol.phases, self.listener)
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What it has learned: nothing at first."""
+        """The ledger of the party, empty at first."""
         return Ledger(self.study, self.protocol, self.party)
 
 

@@ -96,7 +96,7 @@ def _values(params: Parameters) -> int:
 
 
 def _lessons(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cells: int, nodes: int) -> list[Lesson]:
-    """What every party will learn."""
+    """The lessons of a run, the same for every party."""
     found: list[Lesson] = [(marginals.LEAKAGE, {"leaves": sum(tree.codes for tree in trees), "k": params.k})]
     if cells:
         found.append((marginals.PAIRS, {"cells": cells, "k": params.k}))

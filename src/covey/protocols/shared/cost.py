@@ -124,7 +124,7 @@ def carry_on(study: Study, play: Callable[[Study, int], Rehearsal], records: int
 def rehearse_often(
     study: Study, play: Callable[[Study, int, Secret], Rehearsal], records: int, most: int, seed: Secret
 ) -> Rehearsal:
-    """`carry_on` with the mean of a few rehearsals in the place of each, every one with a seed of its own."""
+    """The same as `carry_on`, with the mean of a few rehearsals for each, every one with a seed of its own."""
 
     def often(smaller: Study, number: int) -> Rehearsal:
         turns = range(3 if 2 * number <= most else 2)  # two take long enough where as many are played as ever
