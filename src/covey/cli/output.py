@@ -43,10 +43,12 @@ def table(
         title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold"
     )
     lines = list(rows)
-    for place, heading in enumerate(headings):
-        longest = max((len(row[place]) for row in lines), default=0)  # a number is never broken, a heading may be
-        number = heading in right
-        made.add_column(Text(heading), justify="right" if number else "left", min_width=longest if number else None)
+    longest = [max((len(row[place]) for row in lines), default=0) for place in range(len(headings))]
+    crowded = sum(map(max, longest, map(len, headings))) + 2 * (len(headings) - 1) > width()
+    for heading, least in zip(headings, longest, strict=True):
+        number = heading in right  # a number is never broken, a heading may be, and words are where it is too wide
+        fixed = max(least, *map(len, heading.split()), 0) if number and crowded else None
+        made.add_column(Text(heading), justify="right" if number else "left", width=fixed)
     for row in lines:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made

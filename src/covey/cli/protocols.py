@@ -8,7 +8,8 @@ import typer
 
 from covey.cli import complete
 from covey.cli.options import Json
-from covey.cli.output import console, print_json
+from covey.cli.output import console, print_json, width
+from covey.plain import wrapped
 
 if TYPE_CHECKING:
     from covey.protocols import Protocol
@@ -81,7 +82,8 @@ def _compare(chosen: tuple[Protocol, ...]) -> None:
     shown = console()
     for each in chosen:
         split = _SPLITS[each.requirements.partition]
-        shown.print(Text.assemble((each.name, "bold"), f": {split}; the release goes to {each.released_to}"))
+        head = f"{_method(each)}: {split}; the release goes to {each.released_to}"
+        shown.print(Text.assemble((each.name, "bold"), head))
         lines = Table.grid(padding=(0, 1))
         for heading, text in (("does", each.about), ("needs", each.needs), ("keeps", each.guarantees)):
             lines.add_row(Text(heading, "dim"), Text(text))
@@ -90,8 +92,14 @@ def _compare(chosen: tuple[Protocol, ...]) -> None:
     shown.print("covey protocols NAME tells what one leaks, and its options.")
 
 
+def _method(protocol: Protocol) -> str:
+    """The method, where a name has several protocols."""
+    found = (option.default for option in protocol.requirements.options if option.name == "method")
+    return "".join(f' with method = "{each}"' for each in found)
+
+
 def _explain(protocol: Protocol) -> None:
-    typer.echo(f"{protocol.name}: {protocol.about}")
+    _say("", f"{protocol.name}{_method(protocol)}: {protocol.about}", 2)
     for heading, text in (
         ("version", str(protocol.version)),
         ("source", protocol.source),
@@ -101,13 +109,18 @@ def _explain(protocol: Protocol) -> None:
         ("release", protocol.released_to),
         ("phases", ", ".join(protocol.phases)),
     ):
-        typer.echo(f"  {heading:<11}{text}")
+        _say(f"  {heading:<11}", text)
     for role, sentences in leaks(protocol).items():
         typer.echo(f"  {role} learns")
         for sentence in sentences:
-            typer.echo(f"    {sentence}")
+            _say("    ", sentence, 6)
     typer.echo("  options in [protocol]")
     options = protocol.requirements.options
     widest = max((len(option.name) for option in options), default=0) + 1
     for option in options:
-        typer.echo(f"    {option.name:<{widest}}{option.says}")
+        _say(f"    {option.name:<{widest}}", option.says)
+
+
+def _say(head: str, text: str, hanging: int | None = None) -> None:
+    """Prints a paragraph in lines of the terminal's width, all but the first that far to the right."""
+    typer.echo(wrapped(text, width(), head, " " * (len(head) if hanging is None else hanging)))
