@@ -38,7 +38,7 @@ from covey.protocols.generalize.compare import RoundInput
 from covey.study import Study
 from covey.table import build as as_table
 from covey.table import read
-from covey.wire import Nothing, connect, on_own_thread, open_channel
+from covey.wire import Meeting, Nothing, on_own_thread, open_channel
 
 KS = (5, 20, 100)
 VARIANTS = ("paper", "datafly", "finished-cells")
@@ -184,7 +184,7 @@ async def _side(name: str, folder: Path, size: int, leakage: str) -> Row:
     [peer] = (other for other in SIDES if other != name)
     roster = load_roster(folder)
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
-    async with on_own_thread(lambda: connect(name, roster, certificate=certificate, key=key, wait=120)) as link:
+    async with on_own_thread(lambda: Meeting(name, roster, certificate=certificate, key=key).held(120)) as link:
         channel = await open_channel(link, Rng(derive(test_seed(2), name)), session=SESSION, recorder=Nothing())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun, worked = time.perf_counter(), time.process_time()

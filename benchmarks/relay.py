@@ -31,7 +31,7 @@ from covey import samples
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
-from covey.wire import Address, Contact, connect, on_own_thread
+from covey.wire import Address, Contact, on_own_thread
 from covey.wire.relay import RelaySite
 
 FRAMES, FEW_FRAMES, FRAME, TURNS = 200, 50, 1 << 20, 500
@@ -161,11 +161,11 @@ async def _party(name: str, folder: Path, url: str, more: str, frames: int, turn
     else:
         roster, listen = load_roster(folder), Address.parse(more) if name == "a" else None
     other = "b" if name == "a" else "a"
-    meet = partial(
-        connect, name, roster, certificate=folder / f"{name}.pem", key=folder / f"{name}.key", wait=120, listen=listen,
+    meeting = partial(
+        Meeting, name, roster, certificate=folder / f"{name}.pem", key=folder / f"{name}.key", listen=listen,
         relay=relay,
     )  # fmt: skip
-    async with on_own_thread(meet) as link:
+    async with on_own_thread(lambda: meeting().held(120)) as link:
         before = psutil.Process().memory_info().rss
         block, extra, begun, cpu = bytes(FRAME), 0, time.perf_counter(), time.process_time()
         for place in range(frames):

@@ -27,9 +27,9 @@ from covey.secure.sum import total
 from covey.wire import (
     Channel,
     Link,
+    Meeting,
     MemoryNetwork,
     Nothing,
-    connect,
     gather,
     on_own_thread,
     open_channel,
@@ -128,7 +128,7 @@ async def _party(name: str, folder: Path, words: int, turns: int) -> Row:
     begun = time.perf_counter()
     roster = load_roster(folder)
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
-    async with on_own_thread(lambda: connect(name, roster, certificate=certificate, key=key, wait=120)) as link:
+    async with on_own_thread(lambda: Meeting(name, roster, certificate=certificate, key=key).held(120)) as link:
         channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
         met = time.perf_counter() - begun
         before = psutil.Process().memory_info().rss

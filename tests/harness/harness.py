@@ -30,7 +30,7 @@ from covey.party.session.approval import approve_always
 from covey.party.session.journal import EVERYTHING, NO_JOURNAL, Journal, NoJournal
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.resume import ResumableRun
-from covey.wire import Contact, Link, MemoryNetwork, connect
+from covey.wire import Contact, Link, Meeting, MemoryNetwork
 from covey.wire import frame as frames
 
 PATIENCE = 600.0
@@ -201,7 +201,7 @@ def over_tls(trial: Trial, folder: Path) -> Meet:
 
     def meet(name: str) -> AbstractAsyncContextManager[Link]:
         certificate, key = keyring.files(folder / name, name)
-        return connect(name, contacts, certificate=certificate, key=key, wait=30)
+        return Meeting(name, contacts, certificate=certificate, key=key).held(30)
 
     return meet
 

@@ -22,7 +22,7 @@ from covey.party.identity import keys as keyring
 from covey.party.identity import relay_config
 from covey.party.identity.keys import Keys
 from covey.party.simulate import broker
-from covey.wire import Contact, Link, connect, gather
+from covey.wire import Contact, Link, Meeting, gather
 from covey.wire.connection import HEARTBEAT_SECONDS
 from covey.wire.contact import Address
 from covey.wire.relay import RelaySite
@@ -111,9 +111,9 @@ class Hamlet:
     ) -> AbstractAsyncContextManager[Link]:
         """That party's way to the others."""
         own = self.identities[name]
-        return connect(
-            name, self.roster, certificate=own.certificate, key=own.key, wait=wait, heartbeat=heartbeat, relay=self.site
-        )
+        return Meeting(
+            name, self.roster, certificate=own.certificate, key=own.key, heartbeat=heartbeat, relay=self.site
+        ).held(wait)
 
     async def play_all(self, roles: Mapping[str, Role[T]], seed: int = 0) -> dict[str, Outcome[T]]:
         """Runs every party over the relay."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 from tests.harness.certificates import Identity, make_identity
 from tests.harness.parties import Outcome, Role, play
 
-from covey.wire import Address, Contact, Link, connect, gather
+from covey.wire import Address, Contact, Link, Meeting, gather
 from covey.wire.connection import HEARTBEAT_SECONDS
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Town:
     ) -> AbstractAsyncContextManager[Link]:
         """That party's way to the others."""
         own = self.identities[name]
-        return connect(name, self.roster, certificate=own.certificate, key=own.key, wait=wait, heartbeat=heartbeat)
+        return Meeting(name, self.roster, certificate=own.certificate, key=own.key, heartbeat=heartbeat).held(wait)
 
     async def play_all(self, roles: Mapping[str, Role[T]], seed: int = 0) -> dict[str, Outcome[T]]:
         """Runs every party over TLS."""

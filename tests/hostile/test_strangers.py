@@ -17,7 +17,7 @@ from tests.harness.certificates import Identity, make_identity
 from tests.harness.clock import on_real_clock
 
 from covey.errors import AccessError, CoveyError
-from covey.wire import Address, Contact, connect
+from covey.wire import Address, Contact, Meeting
 
 WAIT = 1.0
 HELLO = b"covey/1"
@@ -47,7 +47,7 @@ class Town:
         """Alice waits for others."""
         own = self.alice
         roster = self.roster(*others)
-        async with connect("alice", roster, certificate=own.certificate, key=own.key, wait=seconds, notice=notice):
+        async with Meeting("alice", roster, certificate=own.certificate, key=own.key, notice=notice).held(seconds):
             raise AssertionError("a role would have run")
 
 
@@ -205,7 +205,7 @@ async def test_a_certificate_outside_its_dates_is_refused_before_anybody_is_met(
     town.bob = make_identity("bob", tmp_path, begins=begins, ends=ends)
     for own in (town.alice, town.bob):
         with pytest.raises(AccessError, match=words):
-            async with connect(own.name, town.roster(town.bob), certificate=own.certificate, key=own.key, wait=WAIT):
+            async with Meeting(own.name, town.roster(town.bob), certificate=own.certificate, key=own.key).held(WAIT):
                 raise AssertionError("a role would have run")
 
 
@@ -213,7 +213,7 @@ async def test_a_certificate_outside_its_dates_is_refused_before_anybody_is_met(
 async def test_a_stranger_does_not_keep_the_right_ones_from_meeting(town: Town) -> None:
     async def meet(own: Identity) -> tuple[str, ...]:
         roster = town.roster(town.bob)
-        async with connect(own.name, roster, certificate=own.certificate, key=own.key, wait=5) as link:
+        async with Meeting(own.name, roster, certificate=own.certificate, key=own.key).held(5) as link:
             return link.peers
 
     async def silence() -> None:
@@ -275,7 +275,7 @@ async def dial(town: Town) -> str:
     """Bob dials alice, and is told why not."""
     roster = {**town.roster(town.bob), "carol": town.carol.contact(free_address())}
     with pytest.raises(AccessError) as refusal:
-        async with connect("bob", roster, certificate=town.bob.certificate, key=town.bob.key, wait=5):
+        async with Meeting("bob", roster, certificate=town.bob.certificate, key=town.bob.key).held(5):
             raise AssertionError("a role would have run")
     return str(refusal.value)
 

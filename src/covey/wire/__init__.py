@@ -15,7 +15,7 @@ from covey.wire.record import Nothing, Recorder, Several, Tally
 from covey.wire.resume import ResumedLink
 from covey.wire.slow import parse_bandwidth, parse_latency, slowed
 from covey.wire.thread import on_own_thread
-from covey.wire.tls import connect
+from covey.wire.tls import Meeting
 
 __all__ = [
     "FRAME_BYTES",
@@ -31,6 +31,7 @@ __all__ = [
     "Header",
     "Letter",
     "Link",
+    "Meeting",
     "MemoryNetwork",
     "Message",
     "Name",
@@ -42,7 +43,6 @@ __all__ = [
     "StarNetwork",
     "Tally",
     "Vector",
-    "connect",
     "gather",
     "on_own_thread",
     "open_channel",

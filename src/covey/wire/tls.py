@@ -15,6 +15,7 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -66,84 +67,47 @@ class TlsLink:
                 group.create_task(line.close(linger))
 
 
-@asynccontextmanager
-async def connect(
-    me: str,
-    contacts: Mapping[str, Contact],
-    *,
-    certificate: Path,
-    key: Path,
-    wait: float,
-    listen: Address | None = None,
-    relay: RelaySite | None = None,
-    notice: Callable[[str], None] = lambda sentence: None,
-    awaited: Callable[[tuple[str, ...]], None] = lambda names: None,
-    awaiting: Awaited = lambda: (),
-    told: Callable[[str, tuple[str, ...]], None] = lambda peer, names: None,
-    heartbeat: float = HEARTBEAT_SECONDS,
-) -> AsyncIterator[TlsLink]:
-    """Meets all peers of the roster `contacts` (which has `me` too) within `wait` seconds.
+@dataclass
+class Meeting:
+    """One party's meeting with all peers of the roster `contacts`, which has `me` too.
 
-    `listen` is where to listen if that is not the address in the roster, `relay` where parties without an address
-    are met. `notice` is told who came and who was turned away, `awaited` who is not here yet, at first and whenever
-    that changes. Once all have met, each heartbeat says whom this party waits for (`awaiting`), and `told` hears it of
-    the peers. Raises `AccessError` for strangers and from a relay that refuses us, `Aborted` when somebody does not
-    come in time, `InputError` if the roster or the port is at fault.
+    Raises InputError if the roster or the key is at fault, AccessError for a certificate that is out of date.
     """
-    try:
-        async with AsyncExitStack() as stack:
-            own = contacts.get(me)
-            far = [peer for peer in contacts.values() if own and peer is not own and meet_at_relay(own, peer)]
-            exchange = None
-            if relay is not None and far:
-                exchange = await stack.enter_async_context(
-                    Exchange.of_party(me, [peer.name for peer in far], relay, key, notice).open()
-                )
-            tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            meeting = _Meeting(
-                me, contacts, certificate, key, listen, exchange, notice, awaited, awaiting, told, heartbeat, tasks
-            )
-            try:
-                link = await meeting.hold(wait)
-                yield link
-            except BaseException:
-                await meeting.leave(HASTE_SECONDS)
-                raise
-            await meeting.leave(LINGER_SECONDS)
-    except BaseExceptionGroup as failures:
-        raise first_cause(failures) from None
 
+    me: str
+    contacts: Mapping[str, Contact]
+    _: KW_ONLY
+    certificate: Path
+    key: Path
+    listen: Address | None = None
+    """The place to listen at, if that is not the address in the roster."""
+    relay: RelaySite | None = None
+    """The place where parties without an address are met."""
+    notice: Callable[[str], None] = lambda sentence: None
+    """Told who came and who was turned away."""
+    awaited: Callable[[tuple[str, ...]], None] = lambda names: None
+    """Told who is not here yet, at first and whenever that changes."""
+    awaiting: Awaited = lambda: ()
+    """Says whom this party waits for, once all have met: each heartbeat passes it on."""
+    told: Callable[[str, tuple[str, ...]], None] = lambda peer, names: None
+    """Told the same of the peers."""
+    heartbeat: float = HEARTBEAT_SECONDS
 
-class _Meeting:
-    def __init__(
-        self,
-        me: str,
-        contacts: Mapping[str, Contact],
-        certificate: Path,
-        key: Path,
-        listen: Address | None,
-        exchange: Exchange | None,
-        notice: Callable[[str], None],
-        awaited: Callable[[tuple[str, ...]], None],
-        awaiting: Awaited,
-        told: Callable[[str, tuple[str, ...]], None],
-        heartbeat: float,
-        tasks: asyncio.TaskGroup,
-    ) -> None:
-        if me not in contacts:
-            raise InputError(f"party {me!r} is not in the roster")
-        own = self._own = contacts[me]
-        self._me, self._heartbeat, self._tasks = me, heartbeat, tasks
-        self._notice, self._awaited, self._awaiting, self._told = notice, awaited, awaiting, told
-        self._peers = {name: contact for name, contact in contacts.items() if name != me}
+    def __post_init__(self) -> None:
+        if self.me not in self.contacts:
+            raise InputError(f"party {self.me!r} is not in the roster")
+        own = self._own = self.contacts[self.me]
+        self._peers = {name: contact for name, contact in self.contacts.items() if name != self.me}
         self._known = by_fingerprint(self._peers.values())
-        for contact in contacts.values():
+        for contact in self.contacts.values():
             contact.check_dates()
-        self._exchange = exchange
-        self._called = [peer for peer in self._peers.values() if dials(own, peer, relay=exchange is not None)]
+        self._far = [name for name, peer in self._peers.items() if self.relay is not None and meet_at_relay(own, peer)]
+        self._called = [peer for peer in self._peers.values() if dials(own, peer, relay=bool(self._far))]
         self._callers = [name for name, peer in self._peers.items() if peer not in self._called]
-        self._bind = listen or own.address
-        self._dialing, self._answering = contexts(certificate, key, self._peers.values())
+        self._bind = self.listen or own.address
+        self._dialing, self._answering = contexts(self.certificate, self.key, self._peers.values())
+        self._exchange: Exchange | None = None
+        self._tasks = asyncio.TaskGroup()
         self._lines: dict[str, PeerConnection] = {}
         self._left: dict[str, frozenset[str]] = {}
         """Peers that were here and left, and whom they waited for then."""
@@ -152,9 +116,31 @@ class _Meeting:
         self._hung_up: Counter[str] = Counter()
         self._all_here = asyncio.Event()
 
+    @asynccontextmanager
+    async def held(self, wait: float) -> AsyncIterator[TlsLink]:
+        """Meets all peers within `wait` seconds, and gives the link to them.
+
+        Raises `AccessError` for strangers and from a relay that refuses us, `Aborted` when somebody does not come in
+        time, `InputError` if the port is at fault.
+        """
+        try:
+            async with AsyncExitStack() as stack:
+                if self.relay is not None and self._far:
+                    exchange = Exchange.of_party(self.me, self._far, self.relay, self.key, self.notice)
+                    self._exchange = await stack.enter_async_context(exchange.open())
+                await stack.enter_async_context(self._tasks)
+                try:
+                    yield await self.hold(wait)
+                except BaseException:
+                    await self.leave(HASTE_SECONDS)
+                    raise
+                await self.leave(LINGER_SECONDS)
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
+
     async def hold(self, wait: float) -> TlsLink:
         """Returns once every peer has a line."""
-        self._awaited(self._absent)
+        self.awaited(self._absent)
         server = self._open_port() if not all(map(self._is_far, self._callers)) else None
         try:
             async with asyncio.timeout(wait):
@@ -175,17 +161,17 @@ class _Meeting:
         finally:
             if server:
                 server.close()
-        return TlsLink(self._me, self._lines)
+        return TlsLink(self.me, self._lines)
 
     async def leave(self, linger: float) -> None:
         """Closes every line and ends what keeps it alive."""
-        await TlsLink(self._me, self._lines).close(linger)
+        await TlsLink(self.me, self._lines).close(linger)
         for task in self._keepers:
             task.cancel()
 
     def _is_far(self, peer: str) -> bool:
         """True if that peer is met at the relay."""
-        return self._exchange is not None and meet_at_relay(self._own, self._peers[peer])
+        return peer in self._far
 
     @property
     def _absent(self) -> tuple[str, ...]:
@@ -228,10 +214,10 @@ class _Meeting:
         self._lines[line.peer] = line
         self._left.pop(line.peer, None)
         line.told = lambda: self._look(line)
-        for work in (self._read(line), line.beat(self._heartbeat, self._waits_for)):
+        for work in (self._read(line), line.beat(self.heartbeat, self._waits_for)):
             self._keepers.append(self._tasks.create_task(work))
         absent = self._absent
-        self._notice(f"party {line.peer!r} is here ({len(self._peers) - len(absent)} of {len(self._peers)})")
+        self.notice(f"party {line.peer!r} is here ({len(self._peers) - len(absent)} of {len(self._peers)})")
         for each in self._lines.values():
             each.tell(absent)
         self._look(line)
@@ -244,17 +230,17 @@ class _Meeting:
 
     def _waits_for(self) -> tuple[str, ...]:
         """The parties that this one waits for: those who have not come, and in the run those who have to speak."""
-        return self._awaiting() if self._all_here.is_set() else self._absent
+        return self.awaiting() if self._all_here.is_set() else self._absent
 
     def _look(self, line: PeerConnection) -> None:
         """Finds who is still missing, after somebody came, left, or said whom it waits for."""
         if self._all_here.is_set():
-            self._told(line.peer, tuple(sorted(self._known_names(line))))
+            self.told(line.peer, tuple(sorted(self._known_names(line))))
         elif self._met:
-            self._awaited(())
+            self.awaited(())
             self._all_here.set()
         else:
-            self._awaited(self._awaited_in_truth)
+            self.awaited(self._awaited_in_truth)
 
     async def _keep_calling(self, peer: Contact) -> None:
         """Calls until the peer answers; calls again if it goes away before all have met."""
@@ -276,7 +262,7 @@ class _Meeting:
             async with asyncio.timeout(2 * GREETING_SECONDS):
                 reader, writer = await self._dial(peer)
                 with _dropped_on_failure(writer):
-                    await call(reader, writer, self._me, peer.name, self._known)
+                    await call(reader, writer, self.me, peer.name, self._known)
                     return PeerConnection(peer.name, reader, writer)
         except ssl.SSLError as error:
             refused = f"party {peer.name!r} at {where} was not accepted, or did not accept us"
@@ -306,7 +292,7 @@ class _Meeting:
     def _open_port(self) -> socket.socket:
         where = self._bind
         if where is None:
-            raise InputError(f"party {self._me!r} has no address to listen on")
+            raise InputError(f"party {self.me!r} has no address to listen on")
         return open_port(where)
 
     async def _answer(self, server: socket.socket) -> None:
@@ -343,7 +329,7 @@ class _Meeting:
         try:
             reader, writer = await accept()
             with _dropped_on_failure(writer):
-                name = await answer(reader, writer, self._me, self._known)
+                name = await answer(reader, writer, self.me, self._known)
                 present = self._lines.get(name)
                 if name not in self._callers or (present is not None and not present.is_over):
                     turn_away(writer)
@@ -362,7 +348,7 @@ class _Meeting:
 
     def _refuse(self, sentence: str) -> None:
         self._refusals = [*self._refusals[-99:], sentence]
-        self._notice(sentence)
+        self.notice(sentence)
 
 
 async def accept_tls(

@@ -23,7 +23,7 @@ from tests.harness.tiers import few_first
 from tests.harness.town import free_addresses
 
 from covey.errors import Aborted, AccessError, InputError
-from covey.wire import Channel, Message, connect, gather
+from covey.wire import Channel, Meeting, Message, gather
 from covey.wire.contact import Contact, dials
 from covey.wire.relay import Exchange
 from covey.wire.relay.broker import Broker, Signer
@@ -178,9 +178,9 @@ async def test_a_broker_that_is_not_there_is_named_and_the_wait_ends(tmp_path: P
     told: list[str] = []
     own = hamlet.identities["a"]
     with pytest.raises(Aborted, match=r"'b' did not come within 2 s: .* the right relay"):
-        async with connect(
-            "a", hamlet.roster, certificate=own.certificate, key=own.key, wait=2, relay=hamlet.site, notice=told.append
-        ):
+        async with Meeting(
+            "a", hamlet.roster, certificate=own.certificate, key=own.key, relay=hamlet.site, notice=told.append
+        ).held(2):
             pass
     assert [sentence for sentence in told if "cannot be used" in sentence and "Connect" in sentence]
 
@@ -229,9 +229,9 @@ async def test_who_may_speak_at_the_broker_under_another_name_does_not_get_past_
     own = hamlet.identities["a"]
 
     async def stay() -> list[str]:
-        met = connect(
-            "a", hamlet.roster, certificate=own.certificate, key=own.key, wait=60, relay=site, notice=told.append
-        )
+        met = Meeting(
+            "a", hamlet.roster, certificate=own.certificate, key=own.key, relay=site, notice=told.append
+        ).held(60)
         async with met as link:
             return (await play(link, swap, 0)).unwrap()
 

@@ -16,7 +16,7 @@ from tests.harness.parties import play
 from tests.harness.town import Town
 
 from covey.errors import Aborted, AccessError, InputError, PeerError
-from covey.wire import Address, Channel, Contact, Link, MemoryNetwork, Message, connect, gather, on_own_thread
+from covey.wire import Address, Channel, Contact, Link, Meeting, MemoryNetwork, Message, gather, on_own_thread
 from covey.wire.contact import dials
 
 
@@ -88,7 +88,7 @@ async def test_a_party_can_listen_where_the_roster_does_not_say(tmp_path: Path) 
     seen_outside = {**town.roster, "a": own.contact(behind)}
 
     async def inside() -> tuple[str, ...]:
-        async with connect("a", town.roster, certificate=own.certificate, key=own.key, wait=10, listen=behind) as link:
+        async with Meeting("a", town.roster, certificate=own.certificate, key=own.key, listen=behind).held(10) as link:
             return tuple((await play(link, swap, 0)).unwrap())
 
     assert await gather(inside(), meet(dataclasses.replace(town, roster=seen_outside), "b")) == [("b",), ("a",)]
@@ -134,10 +134,10 @@ async def test_peers_hear_whom_a_party_waits_for(tmp_path: Path) -> None:
             if (name, peer, names) == ("a", "b", ("c",)):  # others than the roster's are not passed on
                 heard.set()
 
-        async with connect(
-            name, town.roster, certificate=own.certificate, key=own.key, wait=10,
+        async with Meeting(
+            name, town.roster, certificate=own.certificate, key=own.key,
             awaiting=lambda: awaiting, told=told, heartbeat=0.05,
-        ):  # fmt: skip
+        ).held(10):  # fmt: skip
             await heard.wait()
 
     async with asyncio.timeout(20):
@@ -175,9 +175,9 @@ async def test_a_party_that_comes_back_before_all_have_met_is_let_in_again(tmp_p
 async def test_a_key_that_is_not_the_certificates_is_refused(tmp_path: Path) -> None:
     town = Town.found("ab", tmp_path)
     with pytest.raises(InputError, match="not a certificate with its key"):
-        async with connect(
-            "a", town.roster, certificate=town.identities["a"].certificate, key=town.identities["b"].key, wait=1
-        ):
+        async with Meeting(
+            "a", town.roster, certificate=town.identities["a"].certificate, key=town.identities["b"].key
+        ).held(1):
             raise AssertionError("met")
 
 
@@ -372,5 +372,5 @@ async def test_a_party_that_is_not_in_the_roster_is_told_so(tmp_path: Path) -> N
     town = Town.found("ab", tmp_path)
     own = town.identities["a"]
     with pytest.raises((InputError, AccessError), match="'z' is not in the roster"):
-        async with connect("z", town.roster, certificate=own.certificate, key=own.key, wait=1):
+        async with Meeting("z", town.roster, certificate=own.certificate, key=own.key).held(1):
             raise AssertionError("met")

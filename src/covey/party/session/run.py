@@ -36,7 +36,7 @@ from covey.wire.contact import Address
 from covey.wire.depth import first_cause
 from covey.wire.slow import slowed
 from covey.wire.thread import on_own_thread
-from covey.wire.tls import connect
+from covey.wire.tls import Meeting
 
 T = TypeVar("T")
 
@@ -186,19 +186,18 @@ async def _dial(job: Job, participant: Participant) -> AsyncIterator[Link]:
 
     certificate, key = keyring.files(job.keys, participant.keys.party)
     meeting = on_own_thread(
-        lambda: connect(
+        lambda: Meeting(
             job.party,
             participant.roster.contacts,
             certificate=certificate,
             key=key,
-            wait=job.wait,
             listen=job.listen,
             relay=participant.roster.relay,
             notice=notice,
             awaited=participant.progress.await_parties,
             awaiting=participant.progress.awaiting,
             told=participant.progress.hear,
-        )
+        ).held(job.wait)
     )
     async with meeting as link, slowed(link, latency=job.latency, bandwidth=job.bandwidth) as slow:
         yield slow
