@@ -31,7 +31,7 @@ from covey import samples
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
-from covey.wire import Address, Contact, on_own_thread
+from covey.wire import Address, Contact, Meeting, on_own_thread
 from covey.wire.relay import RelaySite
 
 FRAMES, FEW_FRAMES, FRAME, TURNS = 200, 50, 1 << 20, 500

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import cast
 from urllib.parse import quote, urlencode
 
@@ -48,8 +49,7 @@ class Workbench:
 
     def at(self, path: str, **query: str | int) -> str:
         """The address of a page of ours."""
-        asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
-        return f"{self.guard.prefix}{path}" + (f"?{asked}" if asked else "")
+        return _address(self.guard, path, **query)
 
     def go(self, path: str, part: str = "", **query: str | int) -> Response:
         """Sends the browser to a page, or to a part of it, after something was done."""
@@ -152,11 +152,7 @@ def environment(guard: Guard, paths: Collection[str]) -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
 
-    def at(path: str, **query: str | int) -> str:
-        asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
-        return f"{guard.prefix}{path}" + (f"?{asked}" if asked else "")
-
-    made.globals["at"] = at
+    made.globals["at"] = partial(_address, guard)
     made.globals["there"] = lambda path: path in paths
     made.globals["command"] = lambda *parts: shown([str(part) for part in parts if part != ""])
     made.globals["percent"] = _percent
@@ -167,6 +163,11 @@ def environment(guard: Guard, paths: Collection[str]) -> Environment:
     )  # fmt: skip
     made.finalize = _plain
     return made
+
+
+def _address(guard: Guard, path: str, **query: str | int) -> str:
+    asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
+    return f"{guard.prefix}{path}" + (f"?{asked}" if asked else "")
 
 
 def _sentence(said: str) -> str:
