@@ -238,12 +238,12 @@ def check(bench: Workbench, form: Form) -> Response:
     path, kind = form.text("study"), form.text("kind")
     party = bench.workspace.of_study(path).get("party", "")
     data = form.text("data", "")
-    whose = {"as": party, "data": bench.workspace.data(data)} if data else {}
+    whose = ["--as", party, "--data", bench.workspace.data(data)] if data else []
     if data:
         bench.workspace.note_study(path, data=data)
     rows, kind = form.whole("rows", low=1), "check" if kind == "check" else "plan"
     more = {} if kind == "check" else {"rows": rows, "json": True}
-    bench.jobs.start(kind, f"covey {kind} {path}", path, [covey(kind, path, **whose, **more)])
+    bench.jobs.start(kind, f"covey {kind} {path}", path, [covey(kind, path, *whose, **more)])
     return bench.go("/partners", study=path)
 
 
