@@ -186,12 +186,13 @@ def respond(
     from covey.party.collection.responding import respond as take_part
 
     agreed, hub, home, invited = prepare(study, invitation, folder, time.time())
+    given = _given(agreed, home, record)
     receipt = home.receipt()
     if receipt is not None:
         _tell(receipt, as_json, "You have taken part already. ")
         return
     where = str(place_of(agreed, hub, invited.address))
-    _answer(agreed, hub, home, record, where, agreed_already=yes)
+    _answer(agreed, hub, home, given, where, agreed_already=yes)
     if by_peeling(agreed):
         sentence = Delivery(agreed, hub, home, invited, _say).run()
     else:
@@ -299,16 +300,24 @@ def receipt(
         typer.echo("The receipt holds." if board is None else "The receipt holds, and the answer is on the board.")
 
 
-def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str, *, agreed_already: bool) -> None:
+def _given(study: Study, home: Home, record: Path | None) -> dict[str, str] | None:
+    """The answers in the file, if there is one. Raises InputError for others than were given before."""
+    from covey.party.collection import questions
+
+    given = None if record is None else questions.load(study, record)
+    if given is not None and home.record(study) not in (None, given):
+        raise InputError(f"{home.path}: other answers were given before, and they stand; leave out --record")
+    return given
+
+
+def _answer(
+    study: Study, hub: str, home: Home, given: dict[str, str] | None, where: str, *, agreed_already: bool
+) -> None:
     """Makes sure that answers and consent are in the folder. Raises Unmet if the person does not agree."""
     from covey.party.collection import questions
     from covey.party.collection.statement import statement
 
-    given = None if record is None else questions.load(study, record)
-    kept = home.record(study)
-    if kept is not None:
-        if given is not None and given != kept:
-            raise InputError(f"{home.path}: other answers were given before, and they stand; leave out --record")
+    if home.record(study) is not None:
         return
     if given is None:
         if not sys.stdin.isatty():

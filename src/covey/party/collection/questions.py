@@ -17,6 +17,7 @@ import pyarrow as pa
 from covey.cells import MISSING, is_not_finite, number, spell
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval
+from covey.plain import plain
 from covey.protocols import of_study
 from covey.schema import Column, Role
 from covey.study import Study
@@ -54,7 +55,7 @@ class Question:
             numbers = sorted(int(value) for value in values)
             if numbers == list(range(numbers[0], numbers[-1] + 1)):
                 return f"a whole number from {numbers[0]} to {numbers[-1]}"
-        shown = ", ".join(values[:SHOWN])
+        shown = ", ".join(map(plain, values[:SHOWN]))
         return shown if len(values) <= SHOWN else f"{shown} and {len(values) - SHOWN:,} more"
 
     @property
