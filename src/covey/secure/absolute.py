@@ -49,9 +49,10 @@ class Signs:
     def __len__(self) -> int:
         return len(self.sign)
 
-    def of_rows(self, rows: Longs, width: int) -> Signs:
-        """Those of some rows, where `width` of them make a row."""
-        return Signs(*(part.reshape(-1, width)[rows].ravel() if len(part) else part for part in self._parts))
+    def of_rows(self, start: int, rows: Longs, width: int) -> Signs:
+        """Those of some rows, where from a place on `width` of them make a row."""
+        places = (start + rows[:, np.newaxis] * width + np.arange(width)).ravel()
+        return Signs(*(part[places] if len(part) else part for part in self._parts))
 
     @property
     def _parts(self) -> tuple[Words, Words, Words]:

@@ -24,7 +24,7 @@ from covey.arrays import Bits, Longs
 from covey.errors import Aborted
 from covey.protocols.peel.comparing import MOST
 from covey.protocols.peel.marginals import Reaches
-from covey.protocols.peel.measured import Measured
+from covey.protocols.peel.measured import FRACTION, Measured
 from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, opened_of
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Leakage
@@ -35,8 +35,6 @@ COARSEST, FINEST = 1 << 10, 1 << 13
 """Bounds of the numbers |x|: the larger they may be, the less is lost by rounding, and the more a test costs."""
 _FINEST_PART = 1 << 12
 """The largest denominator of what a set of values may have of a tuple."""
-_FRACTION = 20
-"""Bits behind the point of what t leaves for each record."""
 
 LEAKAGE = Leakage(
     everyone=(
@@ -68,6 +66,7 @@ class Closeness(Measured):
     left: tuple[Fraction, ...]
     """For each column t less what its frequencies may be off."""
     name = "near"
+    rounds = True
 
     @classmethod
     def of(cls, wanted: Fraction, known: Marginals, parties: int) -> Closeness:
@@ -94,11 +93,11 @@ class Closeness(Measured):
 
     def allowed(self, below: Longs, counts: Longs, values: Longs, *, first: bool) -> Longs:
         most, of_tuple = np.unique(below, return_inverse=True)
-        scale = 2 * (self.bound - self.parties - 2) << _FRACTION
+        scale = 2 * (self.bound - self.parties - 2) << FRACTION
         each = np.array([[scale * left // size for left in self.left] for size in most.tolist()], dtype=np.int64)
         off = np.array([(own.stop - own.start) * (self.parties + 1) * first for own in self.columns])
         each = each.reshape(-1, len(self.left))[of_tuple.ravel()]
-        return np.asarray((each * counts[:, np.newaxis] >> _FRACTION) - off, dtype=np.int64)
+        return np.asarray((each * counts[:, np.newaxis] >> FRACTION) - off, dtype=np.int64)
 
     def kept_exactly(self, counts: Longs, values: Longs) -> Bits:
         size, answer = counts.astype(object), np.ones(len(counts), dtype=bool)

@@ -17,6 +17,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.protocols.peel.closeness import Closeness
+from covey.protocols.peel.entropy import Entropy
 from covey.protocols.peel.measured import Distinct, Measured
 from covey.protocols.peel.supply import JointNumbers
 from covey.secure.absolute import Signs
@@ -96,11 +97,12 @@ class Conditions:
     ratio: Fraction | None
     near: Closeness | None = None
     distinct: Distinct | None = None
+    entropy: Entropy | None = None
 
     @property
     def measured(self) -> list[Measured]:
         """Those that are measured by absolute values."""
-        return [each for each in (self.distinct, self.near) if each is not None]
+        return [each for each in (self.distinct, self.entropy, self.near) if each is not None]
 
     @property
     def any(self) -> bool:
@@ -110,7 +112,7 @@ class Conditions:
     @property
     def sized(self) -> bool:
         """True if it matters how many records a tuple has."""
-        return self.ratio is not None or self.near is not None
+        return self.ratio is not None or any(rule.rounds for rule in self.measured)
 
     def bounds(self, k: int) -> list[int]:
         """The powers of two times k that a tuple's records can be compared with."""
@@ -144,17 +146,19 @@ class Conditions:
         """A trusted party's answer, from every party's part: what the parties would learn."""
         counts, values = np.sum([own.counts for own in parts], axis=0), np.sum([own.values for own in parts], axis=0)
         joint = Histograms(counts, values)
-        if self.near is None:  # the others are tested without rounding
+        rounded = [rule for rule in self.measured if rule.rounds]
+        if not rounded:
             return self.kept_exactly(joint)
-        if self.near.parties == 2:
+        if self.near is not None and self.near.parties == 2:
             return np.asarray((self.of_two(joint, first=True) >= 0).all(axis=1))
         bounds = np.array(self.bounds(k), dtype=np.int64)
         rung = np.searchsorted(bounds, joint.counts, side="right")
         small, huge = np.flatnonzero(rung < len(bounds)), np.flatnonzero(rung == len(bounds))
-        near = np.empty(len(joint.counts), dtype=bool)
-        near[small] = self.near.kept(bounds[rung[small]], [(own.counts[small], own.values[small]) for own in parts])
-        near[huge] = self.near.kept_exactly(joint.counts[huge], joint.values[huge])
-        return near & replace(self, near=None).kept_exactly(joint)
+        answer = replace(self, near=None, entropy=None).kept_exactly(joint)
+        for rule in rounded:
+            answer[small] &= rule.kept(bounds[rung[small]], [(own.counts[small], own.values[small]) for own in parts])
+            answer[huge] &= rule.kept_exactly(joint.counts[huge], joint.values[huge])
+        return answer
 
 
 async def kept(
@@ -171,12 +175,13 @@ async def kept(
     Every tuple must have k or more records. Each call needs a step of its own.
     """
     bounds = np.array(asked.bounds(k) if asked.sized else [most + 1], dtype=np.int64)
-    number, values = len(own.counts), own.values.shape[1]
+    number, widths = len(own.counts), [rule.width for rule in asked.measured]
+    values = max(own.values.shape[1], *widths, 1)
     answer = np.zeros(number, dtype=bool)
     signs: list[Signs] = []
 
     async def draw() -> None:
-        signs.append(await tests.signs(channel.at("signs"), number * values * len(asked.measured)))
+        signs.append(await tests.signs(channel.at("signs"), number * sum(widths)))
 
     rungs = _rungs(channel.at("size"), tests, bounds[bounds <= most].tolist(), own.counts, seen)
     rung = await while_sending(draw(), rungs)
@@ -235,8 +240,9 @@ async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Pre
 
 def _signs_of(signs: Signs, asked: Conditions, own: Histograms, here: Longs) -> list[Signs]:
     """The signs of some tuples, for each condition that needs them."""
-    number, values = own.values.shape
-    return [signs.of_rows(place * number + here, values) for place in range(len(asked.measured))]
+    widths = [rule.width for rule in asked.measured]
+    starts = len(own.counts) * np.cumsum([0, *widths])
+    return [signs.of_rows(start, here, width) for start, width in zip(starts, widths, strict=False)]
 
 
 def _fit(
@@ -245,7 +251,7 @@ def _fit(
     """The tuples, of fewer than `below` records each, that keep what is asked. Tests are ordered by the call itself."""
     spare = np.zeros((len(own.counts), 0), dtype=np.int64) if asked.ratio is None else own.spare(asked.ratio)
     width = spare.shape[1] + sum(len(rule.columns) for rule in asked.measured)
-    signed = [tests.prepared(rule.name, rule.bound, own.values.size, F31) for rule in asked.measured]
+    signed = [tests.prepared(rule.name, rule.bound, len(own.counts) * rule.width, F31) for rule in asked.measured]
     ordered = tests.prepared("fit", asked.bound(int(below.max())), len(spare) * width, F31)  # numbers may be negative
 
     async def test() -> Bits:

@@ -120,7 +120,7 @@ def before(params: Parameters, nodes: int) -> list[Lesson]:
     if params.mode == "wave":
         lines.append((WAVE, {"k": k}))
     if params.asks_l or params.near is not None:
-        alone = params.two or (params.diverse is None and params.near is None)
+        alone = params.two or (not params.conditions(None).sized and params.near is None)
         large = opened_from(k, params.diverse)
         lines.append((DIVERSE_ONLY if alone else DIVERSE, {"k": k, "kept": _kept(params), "large": large}))
     if params.near is not None:
@@ -149,6 +149,9 @@ def _kept(params: Parameters) -> str:
         parts.append(f"each sensitive value has at most 1/{float(params.diverse):g} of these records")
     if params.distinct is not None:
         parts.append(f"each sensitive column has at least {params.distinct} different values there")
+    if params.entropy is not None:
+        least = float(params.entropy.least)
+        parts.append(f"the values of each sensitive column have the entropy of l = {least:g} there, measured coarsely")
     if params.near is not None:
         parts.append(f"their sensitive values are within t = {float(params.near):g} of the whole table's")
     return ", and ".join(parts)

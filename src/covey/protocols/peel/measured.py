@@ -15,6 +15,9 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 
+FRACTION = 20
+"""Bits behind the point of what a condition allows for each record."""
+
 
 class Measured(ABC):
     """A condition that is measured so."""
@@ -22,7 +25,14 @@ class Measured(ABC):
     name: str
     """The step of its tests."""
     columns: tuple[slice, ...]
-    """The places of each column's values, all columns side by side."""
+    """The places of each column's numbers x, all columns side by side."""
+    rounds: bool = False
+    """True if the parties round, so that what is tested depends on who has which records."""
+
+    @property
+    def width(self) -> int:
+        """The number of numbers x of a tuple."""
+        return int(self.columns[-1].stop)
 
     @property
     @abstractmethod

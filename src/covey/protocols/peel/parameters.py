@@ -15,6 +15,7 @@ from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
 from covey.protocols.peel.closeness import Closeness, rounding
 from covey.protocols.peel.diversity import Conditions
+from covey.protocols.peel.entropy import Entropy
 from covey.protocols.peel.measured import Distinct
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
@@ -89,6 +90,8 @@ class Parameters:
     """The weight of each quasi column."""
     distinct: int | None = None
     """The number of different sensitive values that a class has at least."""
+    entropy: Entropy | None = None
+    """The entropy that a class's values have at least."""
     near: Fraction | None = None
     """The distance t of a class's sensitive values from the whole table's, at most."""
     diverse_beside: Fraction | None = None
@@ -109,12 +112,12 @@ class Parameters:
         ends = np.cumsum([0, *(len(column.values or ()) + 1 for column in self.watched)]).tolist()
         columns = tuple(slice(first, last) for first, last in pairwise(ends))
         distinct = None if self.distinct is None else Distinct(self.distinct, columns, self.parties)
-        return Conditions(self.diverse, near, distinct)
+        return Conditions(self.diverse, near, distinct, self.entropy)
 
     @property
     def asks_l(self) -> bool:
         """True if l is asked for, of whatever kind."""
-        return self.diverse is not None or self.distinct is not None
+        return any(asked is not None for asked in (self.diverse, self.distinct, self.entropy))
 
     @classmethod
     def of(cls, study: Study) -> Parameters:
@@ -145,8 +148,9 @@ class Parameters:
             most_of_one=most,
             none_or_many=insider if insider > 1 and not clipped else None,
             parties=len(study.parties),
-            diverse=None if study.privacy.l is None or _by_distinct(study) else fraction(study.privacy.l),
-            distinct=None if study.privacy.l is None or not _by_distinct(study) else _distinct(study, study.privacy.l),
+            diverse=None if (wanted := _l_by(study, "frequency")) is None else fraction(wanted),
+            distinct=None if (wanted := _l_by(study, "distinct")) is None else _distinct(study, wanted),
+            entropy=None if (wanted := _l_by(study, "entropy")) is None else _entropy(study, wanted),
             watched=study.sensitive if _counts_values(study) else (),
             weights=tuple(column.weight for column in study.quasi),
             near=None if study.privacy.t is None or study.privacy.t >= 1 else _near(study, study.privacy.t),
@@ -163,6 +167,7 @@ def _require_of_two(study: Study) -> None:
     """Raises InputError for what two parties cannot have: all that needs shares."""
     refused = [
         (study.privacy.site_l is not None, "site_l"),
+        (_l_by(study, "entropy") is not None, 'diversity = "entropy"'),
         (study.privacy.l_insider is not None, "l_insider"),
         (study.privacy.most_of_a_class is not None, "most_of_a_class"),
         (MODE.of(study.options) == "skip", 'mode = "skip"'),
@@ -170,7 +175,10 @@ def _require_of_two(study: Study) -> None:
     ]
     for here, what in refused:
         if here:
-            other = "leave it out" if what == "l_insider" else 'take protocol = "cluster"'
+            frequent = 'ask for diversity = "frequency", which implies it'
+            other = {"l_insider": "leave it out", 'diversity = "entropy"': frequent}.get(
+                what, 'take protocol = "cluster"'
+            )
             raise InputError(f"protocol 'peel' between two parties cannot keep {what}; {other}")
 
 
@@ -183,12 +191,6 @@ def _require_listed(study: Study) -> None:
     if not _counts_values(study):
         return
     kind = study.privacy.diversity
-    if study.privacy.l is not None and kind not in ("frequency", "distinct"):
-        raise InputError(
-            f"protocol 'peel' keeps l by frequency or distinct values; diversity = {kind!r} needs more of a class's "
-            'histogram than a test of shared numbers tells; ask for diversity = "frequency", which implies it, or run '
-            "covey verify on the release"
-        )
     if study.privacy.l_insider is not None and kind != "frequency":
         raise InputError("l_insider is kept by frequency; leave out diversity, or leave out l_insider")
     for column in study.sensitive:
@@ -199,8 +201,22 @@ def _require_listed(study: Study) -> None:
             )
 
 
-def _by_distinct(study: Study) -> bool:
-    return study.privacy.diversity == "distinct"
+def _l_by(study: Study, kind: str) -> float | None:
+    """The l that is asked for, where it is of this kind."""
+    return study.privacy.l if study.privacy.diversity == kind else None
+
+
+def _entropy(study: Study, wanted: float) -> Entropy:
+    """The entropy that is asked for. Raises InputError where the parties cannot measure it."""
+    values = tuple(len(column.values or ()) + 1 for column in study.sensitive)
+    found = Entropy.of(exactly(wanted), values, len(study.parties))
+    if not found.reachable:
+        raise InputError(
+            f"l = {wanted:g} by entropy: with {min(values) - 1} to {max(values) - 1} values and {len(study.parties)} "
+            "parties it is measured too coarsely for any class to keep it; lower l, merge values, or ask for "
+            'diversity = "frequency", which implies it'
+        )
+    return found
 
 
 def _distinct(study: Study, wanted: float) -> int:
