@@ -105,7 +105,7 @@ def test_options_that_make_no_sense_are_refused_with_what_to_write(options: str,
 
 
 def test_a_study_that_cannot_be_counted_unseen_is_refused() -> None:
-    with pytest.raises(InputError, match="entropy"):
+    with pytest.raises(InputError, match='take method = "peel" for diversity = "entropy"'):
         Parameters.of(study_of(4, privacy='l = 2\ndiversity = "entropy"'))
 
 

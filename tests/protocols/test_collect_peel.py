@@ -34,6 +34,7 @@ from covey.wire import Channel, Chunk
         (1, 12, {}),
         (2, 12, {"trustees": ()}),
         (3, 12, {"privacy": "l = 2"}),
+        (5, 12, {"privacy": 'l = 1.7\ndiversity = "entropy"'}),
         (4, 14, {"privacy": 'l = 2\ndiversity = "distinct"', "note": True, "trustees": ()}),
     ],
 )

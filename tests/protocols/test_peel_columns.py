@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -147,6 +148,17 @@ def test_diversity_is_told_from_multiplicities() -> None:
     assert frequent is not None and distinct is not None
     assert frequent.kept(group, value, 2).tolist() == [False, True]
     assert distinct.kept(group, value, 2).tolist() == [False, True]
+    for wanted, kept in ((1.88, [True, True]), (1.9, [False, True]), (2.82, [False, True]), (2.83, [False, False])):
+        entropy = Rule.of(study_of(privacy=f'l = {wanted}\ndiversity = "entropy"'))
+        assert entropy is not None
+        assert entropy.kept(group, value, 2).tolist() == kept
+
+
+def test_with_l_by_entropy_a_run_equals_the_ideal_and_keeps_it() -> None:
+    study = study_of(THREE, privacy='l = 1.5\ndiversity = "entropy"')
+    trial = trial_of(study, draw_people(stream_of(9, "entropy"), 40))
+    assert answers(trial, run(trial)) == dict(trial.ideal)
+    assert Parameters.of(study).rule == Rule("entropy", Fraction(3, 2))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +166,6 @@ def test_diversity_is_told_from_multiplicities() -> None:
     [
         ("l = 2", "window = 2", "one at a time"),
         ("l = 2", 'leftover = "merge"', "could undo a class's l"),
-        ('l = 2\ndiversity = "entropy"', "", "by frequency or distinct"),
         ("k_insider = 2", "", "cannot enforce k_insider with a vertical split"),
         ("", 'mode = "wave"', "mode"),
     ],

@@ -174,6 +174,11 @@ class Parameters:
     def _read(cls, study: Study) -> Parameters:
         require_listed(study, intervals=True)
         require_countable(study)
+        if study.privacy.l is not None and study.privacy.diversity == "entropy":
+            raise InputError(
+                'method = "curve" keeps l by frequency or distinct values; take method = "peel" for diversity = '
+                '"entropy"'
+            )
         options = study.options
         low, high = RHO.of(options)
         jitter = JITTER.of(options)

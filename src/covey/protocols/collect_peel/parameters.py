@@ -9,9 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from covey.anonymizers.constraints import SLACK
 from covey.arrays import Longs
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
+from covey.measures import diversity_of
 from covey.option import Choice, File, Text, Whole
 from covey.protocols.shared.closeness import WITHHOLDS
 from covey.protocols.shared.domains import require_countable, require_listed
@@ -125,6 +127,8 @@ class Parameters:
         present = [count for count in counts if count]
         if self.diversity == "distinct":
             return len(present) >= self.l
+        if self.diversity == "entropy":
+            return diversity_of(np.array(present), self.diversity) >= float(self.l) - SLACK
         return sum(present) >= self.l * max(present)
 
 

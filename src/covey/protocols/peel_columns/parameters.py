@@ -19,6 +19,7 @@ from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
 from covey.protocols.shared.peeling.narrowing import REFINE
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS, looks_at_pairs
 from covey.study import Study
+from covey.study.ratio import exactly
 from covey.study.requirements import Requirements
 
 
@@ -31,15 +32,12 @@ class Rule:
 
     @classmethod
     def of(cls, study: Study) -> Rule | None:
-        """The rule of a study; None where it asks for no l. Raises InputError for another kind of diversity."""
+        """The rule of a study; None where it asks for no l."""
         wanted, kind = study.privacy.l, study.privacy.diversity
         if wanted is None:
             return None
-        if kind not in ("frequency", "distinct"):
-            raise InputError(
-                f"protocol 'peel' with columns split keeps l by frequency or distinct values, not by {kind}; ask for "
-                'diversity = "frequency" or "distinct", or anonymize centrally'
-            )
+        if kind == "entropy":
+            return cls(kind, exactly(wanted))
         return cls(kind, fraction(wanted) if kind == "frequency" else Fraction(math.ceil(wanted - SLACK)))
 
     def kept(self, group: Longs, value: Longs, groups: int) -> Bits:
@@ -47,9 +45,13 @@ class Rule:
         pairs, counts = np.unique(np.stack([group, value]), axis=1, return_counts=True)
         if self.kind == "distinct":
             return np.asarray(np.bincount(pairs[0], minlength=groups) >= self.bound.numerator)
+        size = np.bincount(group, minlength=groups)
+        if self.kind == "entropy":
+            share = counts / size[pairs[0]]
+            entropy = -np.bincount(pairs[0], weights=share * np.log(share), minlength=groups)
+            return np.asarray(np.exp(entropy) >= float(self.bound) - SLACK)
         most = np.zeros(groups, dtype=np.int64)
         np.maximum.at(most, pairs[0], counts)
-        size = np.bincount(group, minlength=groups)
         return np.asarray(most * self.bound.numerator <= size * self.bound.denominator)
 
 

@@ -47,10 +47,6 @@ def require_countable(study: Study) -> None:
     """Raises InputError for an l that trustees or a collector cannot count unseen."""
     if study.privacy.l is None:
         return
-    if study.privacy.diversity == "entropy":
-        raise InputError(
-            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
-        )
     for column in study.sensitive:
         if column.values is None:
             raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")
