@@ -60,8 +60,8 @@ def test_what_is_kept_has_the_entropy_and_what_has_more_than_enough_is_kept(
     rare = sum(each / size * math.log(size / (32 * each)) for each in joint.tolist() if 0 < 32 * each < size)
     assert exact or truth < least + rare + 0.06
     assert found or truth < least + rare + 0.06 + 2 * float(rule.rounding)
-    odd = sum(rule.odd(np.array([below]), *part, first=not place) for place, part in enumerate(parts))
-    left = sum(rule.allowed(np.array([below]), *part, first=not place) for place, part in enumerate(parts))
+    odd = np.sum([rule.odd(np.array([below]), *part, first=not place) for place, part in enumerate(parts)], axis=0)
+    left = np.sum([rule.allowed(np.array([below]), *part, first=not place) for place, part in enumerate(parts)], axis=0)
     assert np.abs(odd).max() <= rule.bound
     assert left.max() - np.abs(odd).sum() < rule.most
 
@@ -123,7 +123,9 @@ def test_the_plan_says_what_is_tested() -> None:
         "the values of each sensitive column have the entropy of l = 2 there",
         "how many they are to within a factor of two",
     ):
-        assert all(sentence in " ".join(learned) for learned in planned.learns.values())
+        assert all(
+            sentence in " ".join(learned) for learned in of_study(study).learned(study, planned.lessons).values()
+        )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ PROTOCOL = Protocol(
     requirements=REQUIREMENTS,
     needs="one party with role = collector; 3 or 5 with role = trustee, or trustees drawn among the respondents; k or "
     "more respondents; hierarchies that list their domains",
-    guarantees="k, l by frequency, distinct values or entropy. The release loses what pooled peeling would lose; no place, no "
+    guarantees="k, l by frequency, distinct values or entropy. "
+    "The release loses what pooled peeling would lose; no place, no "
     "class and no row is anybody's. Fewer than half of the trustees may collude, with the collector too",
     released_to="the collector",
     phases=("answers", "shuffle", "marginals", "visits", "release"),

@@ -34,7 +34,8 @@ PROTOCOL = Protocol(
     source="ours: lattice peeling on shared counts",
     requirements=REQUIREMENTS,
     needs="two or more parties, each with rows (two: no site_l); hierarchies that list their domains",
-    guarantees="k, l by frequency, distinct values or entropy, t by equal distance, k_insider, site_l for one column. Take peel "
+    guarantees="k, l by frequency, distinct values or entropy, "
+    "t by equal distance, k_insider, site_l for one column. Take peel "
     "for the lowest loss, whoever holds which rows; take cluster for site_l between two parties, for several "
     "columns that tell a site, or if records that no diverse class holds must not be withheld. In both fewer than half "
     "may collude. Exchanges on Adult: peel 240 to 5,100, by its mode; cluster about 1,000",

@@ -41,7 +41,8 @@ PROTOCOL = Protocol(
     requirements=REQUIREMENTS,
     needs="two or more parties with columns of the same people, and an evaluator without data that colludes with none "
     "of them; hierarchies that list their domains",
-    guarantees="k, and l by frequency, distinct values or entropy. Take peel for the lowest loss; take cluster or generalize "
+    guarantees="k, and l by frequency, distinct values or entropy. "
+    "Take peel for the lowest loss; take cluster or generalize "
     "where nobody can be the evaluator",
     released_to="the holders, or the recipient if the study names one; never the evaluator",
     phases=("alignment", "list", "visits", "release"),
