@@ -88,6 +88,13 @@ def test_one_owner_lost_three_percent_less_than_arx_on_average() -> None:
     assert sum(ratios) / len(ratios) <= 0.97
 
 
+@pytest.mark.parametrize("table", ["adult", "fars", "cmc"])
+@pytest.mark.parametrize("k", [5, 10, 50, 100])
+def test_parties_lost_no_more_than_arx_with_thorough_effort_wherever_both_were_measured(table: str, k: int) -> None:
+    (row,) = chosen(LOSSES["efforts"], table=table, k=k, effort="thorough")
+    assert round(number(row, "lm"), 4) <= number(row, "arx")
+
+
 @pytest.mark.thorough
 def test_losses_of_one_owner_and_of_parties_come_out_again() -> None:
     point: dict[str, object] = {"table": "few", "k": 10}

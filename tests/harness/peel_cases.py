@@ -58,6 +58,7 @@ ASKED = (
     ("t = 0.3", 'mode = "skip"'),
     ("t = 0.35\nl = 1.2", 'mode = "wave"'),
     ('l = 3\ndiversity = "distinct"', 'mode = "visit"'),
+    ('l = 1.7\ndiversity = "entropy"', 'mode = "visit"'),
 )
 """What a study may ask for besides k, and how."""
 
@@ -86,7 +87,7 @@ def _twins_asked() -> tuple[Trial, Trial]:
     return trial_of(study, people), trial_of(study, turned)
 
 
-PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=11)
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=12)
 
 
 def _draw_two(seed: int) -> Trial:
