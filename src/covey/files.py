@@ -51,7 +51,7 @@ def write_atomically(path: Path, content: bytes, mode: int = SHARED) -> None:
             os.close(handle)
         Path(temporary).chmod(mode & ~UMASK)
         Path(temporary).replace(path)
-        sync_folder(path.parent)
+        sync_to_disk(path.parent)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -87,11 +87,11 @@ def _write_durably(path: Path, flags: int, content: bytes, mode: int) -> None:
         os.close(handle)
 
 
-def sync_folder(folder: Path) -> None:
-    """Puts new names in a folder on the disk. Raises OSError where the file system cannot do that."""
+def sync_to_disk(path: Path) -> None:
+    """Puts a file, or new names in a folder, on the disk. Raises OSError where the file system cannot do that."""
     if sys.platform == "win32":  # a folder cannot be opened there; its journal keeps names
         return
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -12,12 +12,13 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import pyarrow as pa
 
 from covey import counting
 from covey import report as reporting
@@ -35,11 +36,12 @@ from covey.files import SHARED, UMASK, as_json, write_atomically
 from covey.option import Value
 from covey.publish import judged, require_room, study_files, summarize, with_effort
 from covey.schema import Role
-from covey.sources.duck import read_back, rows_in
-from covey.sources.release import csv_header, csv_lines
+from covey.sources.parts import PartsWriter, read_back, rows_in
+from covey.sources.release import RELEASES, ReleaseFormat, csv_pieces, remove_release
 from covey.sources.source import on_disk
 from covey.sources.writing import Dealt, ReleasedColumns, ReleasedRows, open_rows
 from covey.study import Study
+from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
 
 Format = Literal["csv", "parquet"]
@@ -56,6 +58,7 @@ def anonymize_on_engine(
     algorithm: str = DEFAULT,
     *,
     written: Format = "csv",
+    parts: int = 1,
     order: Order = "content",
     seed: int = 0,
     budget: int | None = None,
@@ -67,8 +70,8 @@ def anonymize_on_engine(
 ) -> Summary:
     """Anonymizes a table whose rows stay in the engine, and writes the release into the folder `out`.
 
-    The rows are sorted by content, or in an order that is drawn anew, which only `parquet` may have. The report shows
-    the release alone.
+    The rows are sorted by content, or in an order that is drawn anew, which only `parquet` may have. Several parts are
+    Parquet files in a folder release.parquet. The report shows the release alone.
     Raises InputError for data that does not fit, Unmet with what would be feasible; then nothing is written.
     """
     options = with_effort(study, algorithm, options or {})
@@ -76,6 +79,7 @@ def anonymize_on_engine(
         raise InputError(f"algorithm {algorithm} cannot leave the rows in the engine: {REFUSED[algorithm]}")
     if order == "random" and written == "csv":
         raise InputError("release.csv is sorted by content; an order that is drawn needs the format parquet")
+    wanted = ReleaseFormat(written, parts)
     require_room(out, force=force)
     out.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -98,24 +102,27 @@ def anonymize_on_engine(
             seconds = time.perf_counter() - began
             found = found if start is None else _lifted(built, start, found)
             report(f"writing on {rows.ENGINE}", 0.0, progress, cancel)
-            target = staged / "release.parquet"
+            target = staged / "rows" / "sorted.parquet"
+            target.parent.mkdir()
             dealt = Dealt.of(found.item, found.group, found.count, built.problem.counts)
             shown = _released(counted, built, found)
             released = ReleasedRows(shown, counted.grouped, counted.tuples, built.item_of_row, dealt)
             rows.write(target, released, drawn=order == "random")
             counted.require_unchanged()
-            if rows_in(target) != int(found.count.sum()):
+            if rows_in([target]) != int(found.count.sum()):
                 raise changed(rows.name)
         report("judging the release", 0.0, progress, cancel)
         verdict = judged(on_disk(target, [target]), study)
-        digest = _stream(target, staged / "release.csv" if written == "csv" else None)
+        digest = _stream(target, staged, wanted)
         summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
         if start is not None:
             summary = msgspec.structs.replace(summary, warnings=[*summary.warnings, coarser])
-        page = reporting.render(reporting.Material(summary=summary, study=study, release=staged), verdict)
-        files = {**study_files(study), "summary.json": as_json(summary.describe()), reporting.FILE: page.encode()}
-        if written == "csv":
-            target.unlink()
+        material = reporting.Material(summary=summary, study=study, release=target.parent, file=wanted.name)
+        page = reporting.render(material, verdict)
+        files = {**study_files(study), SUMMARY: as_json(summary.describe()), reporting.FILE: page.encode()}
+        if not (staged / wanted.name).exists():
+            target.rename(staged / wanted.name)
+        shutil.rmtree(target.parent)
         for name, content in files.items():
             write_atomically(staged / name, content, SHARED)
         _move(staged, out)
@@ -164,42 +171,52 @@ def _released(counted: CountedRows, built: Built, found: Partition) -> ReleasedC
     )
 
 
-def _stream(target: Path, csv: Path | None) -> str:
-    """The hash of release.csv, which is written where a path is given."""
+def _stream(target: Path, staged: Path, wanted: ReleaseFormat) -> str:
+    """The hash of release.csv from the sorted rows; writes that, or the parts of release.parquet, as is wanted."""
     digest = hashlib.sha256()
-    stream = None
+    place = staged / wanted.name
+    stream = writer = None
     try:
-        stream = None if csv is None else csv.open("wb")
-        names: list[str] = []
-        for part in read_back(target):
-            pieces = [csv_lines(part)] if names else [csv_header(part.column_names), csv_lines(part)]
-            names = part.column_names
-            for piece in pieces:
-                digest.update(piece)
-                if stream is not None:
-                    stream.write(piece)
+        stream = place.open("wb") if wanted.kind == "csv" else None
+        writer = PartsWriter(place, rows_in([target]), wanted.parts) if wanted.parts > 1 else None
+
+        def taken() -> Iterator[pa.Table]:
+            for table in read_back([target]):
+                if writer is not None:
+                    writer.take(table)
+                yield table
+
+        for piece in csv_pieces(taken()):
+            digest.update(piece)
+            if stream is not None:
+                stream.write(piece)
         if stream is not None:
             stream.flush()
+        if writer is not None:
+            writer.close()
     except OSError as error:
-        raise InputError(f"{csv}: cannot be written ({error.strerror}); is the disk full?") from None
+        raise InputError(f"{place}: cannot be written ({error.strerror}); is the disk full?") from None
     finally:
-        if stream is not None:
-            with contextlib.suppress(OSError):  # what the full disk did not take
-                stream.close()
+        for each in (stream, writer):
+            if each is not None:
+                with contextlib.suppress(OSError):  # what the full disk did not take
+                    each.close()
     return digest.hexdigest()
 
 
 def _move(staged: Path, out: Path) -> None:
-    """Moves what is whole to its place: a new folder at once, an earlier release's files one by one."""
+    """Moves what is whole to its place: a new folder at once, into an earlier release's folder the summary last."""
     if not out.exists():
-        staged.chmod(0o777 & ~UMASK)
-        for file in staged.iterdir():
-            file.chmod(SHARED & ~UMASK)
+        for path in (staged, *staged.rglob("*")):
+            path.chmod((0o777 if path.is_dir() else SHARED) & ~UMASK)
         staged.rename(out)
         return
-    for name in ("release.csv", "release.parquet", "report.html", "explanation.json"):
-        (out / name).unlink(missing_ok=True)
-    for file in sorted(staged.rglob("*")):
+    for name in (*RELEASES, SUMMARY, "report.html", "explanation.json"):
+        remove_release(out / name)
+    parts = staged / "release.parquet"
+    if parts.is_dir():
+        parts.rename(out / parts.name)
+    for file in sorted(staged.rglob("*"), key=lambda path: (path.name == SUMMARY, path)):
         if file.is_file():
             (out / file.relative_to(staged)).parent.mkdir(parents=True, exist_ok=True)
             file.replace(out / file.relative_to(staged))

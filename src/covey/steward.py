@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from covey.fitness import Fitness
 from covey.guess import Draft, draft_of
@@ -20,6 +21,7 @@ from covey.party.session.approval import ApprovalQuestion
 from covey.party.session.data import check_data, load_table
 from covey.party.session.run import Job, run_party
 from covey.sources import Data
+from covey.sources.release import ReleaseFormat
 from covey.study import Study
 from covey.summary import Summary
 
@@ -71,17 +73,21 @@ def run(
     keys: str | Path = "keys",
     wait: float = 3600.0,
     for_others: bool = False,
+    written: Literal["csv", "parquet"] = "csv",
+    parts: int = 1,
 ) -> Summary:
     """Runs one party against the real others, as `covey run` does, and blocks until the end; a second call resumes.
 
     `approve` is asked before anything is published, and shown all that `covey run` shows; True approves unseen. A run
-    that is finished here goes on only `for_others`, who were cut off.
+    that is finished here goes on only `for_others`, who were cut off. Several parts are Parquet files in a folder.
     """
 
     async def decide(question: ApprovalQuestion) -> bool:
         return approve if isinstance(approve, bool) else bool(approve(question))
 
-    return run_party(Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait, for_others=for_others))
+    wanted = ReleaseFormat(written, parts)
+    job = Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait, for_others=for_others, written=wanted)
+    return run_party(job)
 
 
 def audit(*folders: str | Path, replay: bool = False) -> list[Audited]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.harness.engines import as_folder, postgres_server
 
 from covey.party.audit.folders import audit
 from covey.party.record.names import COUNTS
+from covey.sources.release import release_digest
 
 pytestmark = [pytest.mark.thorough, pytest.mark.postgres]
 
@@ -28,8 +30,15 @@ def test_parties_that_are_killed_go_on_without_counting_again(tmp_path: Path) ->
             "east": str(sites["east"].data),
         }
 
+        written = {"north": ("--format", "parquet", "--parts", "2")}
+
         def run(doomed: Mapping[str, int], *more: str) -> dict[str, tuple[int, str]]:
-            return end({name: start(site, doomed.get(name, 0), *more, data=data[name]) for name, site in sites.items()})
+            return end(
+                {
+                    name: start(site, doomed.get(name, 0), *more, *written.get(name, ()), data=data[name])
+                    for name, site in sites.items()
+                }
+            )
 
         first = run({"north": 14, "south": 14})
         assert first["north"][0] == first["south"][0] == -signal.SIGKILL, first
@@ -41,5 +50,6 @@ def test_parties_that_are_killed_go_on_without_counting_again(tmp_path: Path) ->
     for name in ("north", "south"):
         assert "has not changed and is not counted again" in second[name][1], second[name]
         assert not (sites[name].out / COUNTS).exists()
-    assert {(site.out / "release.csv").read_text() for site in sites.values()} == {RELEASE}
+    releases = [site.out / ("release.parquet" if name in written else "release.csv") for name, site in sites.items()]
+    assert {*map(release_digest, releases)} == {hashlib.sha256(RELEASE.encode()).hexdigest()}
     assert [each.wrong for each in audit([site.out for site in sites.values()])] == [(), (), ()]

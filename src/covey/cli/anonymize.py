@@ -11,7 +11,7 @@ import typer
 
 from covey.cli import complete
 from covey.cli.check import probed
-from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
+from covey.cli.options import Data, Encoding, Format, Json, Parts, StudyFile, Written, encoded
 from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
 from covey.plain import plural
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from covey.release import Release
     from covey.study import Study
     from covey.summary import Summary
-
-
-class Format(StrEnum):
-    """The format in which the engine writes a release."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 class Order(StrEnum):
@@ -85,9 +78,8 @@ def anonymize(
             "or on a PostgreSQL server. Always so for Spark, and for a folder or a pattern of Parquet files.",
         ),
     ] = False,
-    written: Annotated[
-        Format, typer.Option("--format", help="With --on-engine: write release.csv or release.parquet.")
-    ] = Format.CSV,
+    written: Written = Format.CSV,
+    parts: Parts = 1,
     order: Annotated[
         Order,
         typer.Option("--order", help="With --format parquet: sort rows by content, or draw their order anew."),
@@ -113,11 +105,14 @@ def anonymize(
     if on_engine or is_many(data) or data.startswith(SPARK):
         _on_engine(
             data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
-            written=written, order=order, seed=seed, budget=budget, threads=threads, force=force, as_json=as_json,
+            written=written, parts=parts, order=order, seed=seed, budget=budget, threads=threads, force=force,
+            as_json=as_json,
         )  # fmt: skip
         return
-    if written is not Format.CSV or order is not Order.CONTENT:
-        raise InputError("--format and --order are for --on-engine; `covey export` writes a release in other formats")
+    if written is not Format.CSV or order is not Order.CONTENT or parts > 1:
+        raise InputError(
+            "--format, --parts and --order are for --on-engine; `covey export` writes a release in other formats"
+        )
     try:
         with ProgressDisplay() as progress:
             release = publish(
@@ -143,6 +138,7 @@ def _on_engine(
     options: dict[str, Value],
     *,
     written: Format,
+    parts: int,
     order: Order,
     seed: int,
     budget: int | None,
@@ -160,8 +156,8 @@ def _on_engine(
     try:
         with ProgressDisplay() as progress:
             summary = anonymize_on_engine(
-                data, study, out, algorithm, written=written.value, order=order.value, seed=seed, budget=budget,
-                threads=threads, options=options, progress=progress, force=force,
+                data, study, out, algorithm, written=written.value, parts=parts, order=order.value, seed=seed,
+                budget=budget, threads=threads, options=options, progress=progress, force=force,
             )  # fmt: skip
     except KeyboardInterrupt:
         raise Aborted("cancelled; nothing was written", resumable=False) from None

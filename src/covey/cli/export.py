@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from covey.cli.options import Json
+from covey.cli.options import Json, Parts
 from covey.cli.output import print_json
 from covey.plain import plural
 
@@ -18,6 +18,7 @@ def export(
         str, typer.Argument(metavar="TARGET", help="A file (.csv, .parquet, .xlsx) or postgres://…?table=NAME.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace a file or a table that is there.")] = False,
+    parts: Parts = 1,
     as_json: Json = False,
 ) -> None:
     """Writes a release as CSV, Parquet or Excel, or into a table of a database; its cells stay as they are.
@@ -28,10 +29,11 @@ def export(
 
     from covey.sources import arrange, connect
     from covey.sources import export as write
+    from covey.sources.release import release_in
 
-    source = connect(Path(release) / "release.csv" if Path(release).is_dir() else release)
+    source = connect(release_in(Path(release)) or release)
     cells = pa.Table.from_batches(source.batches(source.columns)).rename_columns(list(source.columns))
-    place = write(arrange(cells), target, force=force)
+    place = write(arrange(cells), target, force=force, parts=parts)
     if as_json:
         print_json({"written": place, "rows": cells.num_rows})
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +40,26 @@ JournalSize = Annotated[
         "--journal",
         metavar="SIZE",
         help="The most that the journal keeps of what is read, or all. A replay needs all of it.",
+    ),
+]
+
+
+class Format(StrEnum):
+    """The format in which a release is written."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+Written = Annotated[Format, typer.Option("--format", help="Write release.csv or release.parquet.")]
+Parts = Annotated[
+    int,
+    typer.Option(
+        "--parts",
+        metavar="N",
+        min=1,
+        max=10_000,
+        help="With Parquet: write a folder of N files, which other tools read side by side.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]

@@ -10,13 +10,16 @@ import typer
 from covey.cli.options import (
     KEYS,
     Encoding,
+    Format,
     JournalSize,
     Json,
     Keys,
     Listen,
     OptionalData,
+    Parts,
     RunFolder,
     Wait,
+    Written,
     encoded,
     journal_limit,
     listen_address,
@@ -47,6 +50,8 @@ def run(
         ),
     ] = None,
     encoding: Encoding = None,
+    written: Written = Format.CSV,
+    parts: Parts = 1,
     as_json: Json = False,
 ) -> None:
     """Runs one party. Before anything is published, it shows the release's figures and asks for approval.
@@ -60,6 +65,7 @@ def run(
     from covey.party.session.control import Control
     from covey.party.session.progress import Snapshot
     from covey.party.session.run import Job, run_party
+    from covey.sources.release import ReleaseFormat
 
     seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     controlled = None if control is None else Control(control)
@@ -90,6 +96,7 @@ def run(
                 journal=kept,
                 listener=show,
                 notice=display.notice,
+                written=ReleaseFormat(written.value, parts),
             )
         )
     render(summary, out, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import file_digest
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from covey.judge.original import Original, read_original, read_rows, spans
 from covey.judge.released import Released, read_release
 from covey.judge.tuples import alike
 from covey.sources import Data, connect
+from covey.sources.release import content_hash
 from covey.study import Study
 
 
@@ -65,14 +65,8 @@ def evaluate(
         useful=_useful(use),
         exposed=_exposed(risk, int(released.sizes.min())),
         absent=absent,
-        release_sha256=_hash_of(path) if path is not None and path.is_file() else None,
+        release_sha256=content_hash(path) if path is not None and path.exists() else None,
     )
-
-
-def _hash_of(path: Path) -> str:
-    """The file's hash; it may be larger than memory."""
-    with path.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest()
 
 
 def _use(

@@ -95,7 +95,7 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
 
     Raises InputError if the release does not fit the study.
     """
-    source = connect(release)
+    source = connect(release, counted=True)
     released = read_release(source, study, with_plain=False)
     verdict = verdict or judge(source, released, study)
     costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)

@@ -62,6 +62,8 @@ class Material:
     ledger: LedgerFile | None = None
     study: Study | None = None
     release: Data | None = None
+    file: str = "release.csv"
+    """The name of the release in its folder."""
     is_of_counts: bool = False
     """True if the release is a table of counts, which the judge of records cannot read."""
     altered: bool = False

@@ -154,15 +154,16 @@ def checking(material: Material, findings: ReleaseFindings | None) -> Markup:
 def _commands(material: Material, summary: Summary) -> Iterator[tuple[str, str]]:
     signed = " --certificate certificate.json" if material.signatures is not None else ""
     if summary.release_sha256 is not None:
-        yield "The release's hash, as above:", "sha256sum release.csv"
+        if material.file == "release.csv":
+            yield "The release's hash, as above:", "sha256sum release.csv"
         yield (
             "k, l, risks and losses, recomputed from the files alone:",
-            f"covey verify release.csv --study study.toml{signed}",
+            f"covey verify {material.file} --study study.toml{signed}",
         )
     if not summary.parties:
         yield (
             "Every released row held against an original of its own, where you have the data:",
-            "covey verify release.csv --study study.toml --original DATA",
+            f"covey verify {material.file} --study study.toml --original DATA",
         )
     else:
         yield "Transcripts held against the protocol, the signatures and each other:", "covey audit ."

@@ -12,6 +12,7 @@ packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
 frames    pandas, Polars and Arrow tables in, and the same kind out
 memory    the most memory that one table may take
 release   a released table, sorted by content and written atomically
+parts     a release in several Parquet files
 """
 
 from covey.sources.frames import Frame, as_given, like, to_arrow

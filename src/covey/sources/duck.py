@@ -10,14 +10,13 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from covey.arrays import Ints, Longs
 from covey.cells import guarded
@@ -38,7 +37,6 @@ from covey.sources.writing import ReleasedColumns, ReleasedRows, WritableRows
 
 T = TypeVar("T")
 
-_BATCH = 200_000
 _NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL.*)$")
 
 
@@ -216,24 +214,6 @@ class DuckRows(WritableRows):
 
     def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
         self._duck.write(target, released.columns, self._dealt(released), drawn=drawn)
-
-
-def rows_in(path: Path) -> int:
-    """The number of rows of a Parquet file, as it says of itself."""
-    with parquet.ParquetFile(path) as file:
-        return int(file.metadata.num_rows)
-
-
-def read_back(path: Path) -> Iterator[pa.Table]:
-    """The rows of a written release, some at a time, its columns dictionary-encoded."""
-    with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=_BATCH):
-            yield pa.table(
-                {
-                    name: column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                }
-            )
 
 
 def _end(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import io
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +19,90 @@ import pyarrow.parquet
 
 from covey.cells import guarded
 from covey.errors import InputError
-from covey.files import write_atomically
+from covey.files import sync_to_disk, write_atomically
+from covey.sources.folders import PARQUET, parquet_files
 from covey.sources.packages import EXCEL, write_sheet
+from covey.sources.parts import MOST, PartsWriter, is_part, read_back
 from covey.sources.source import write_table
 
+RELEASES = ("release.csv", "release.parquet")
+"""The names that a release may have in its folder; the last may be a folder of parts."""
 _LINES = 500_000  # written at a time
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class ReleaseFormat:
+    """The format in which a release is written: release.csv, or release.parquet, which is a file or a folder of parts.
+
+    Raises InputError for parts of a CSV file.
+    """
+
+    kind: Literal["csv", "parquet"] = "csv"
+    parts: int = 1
+
+    def __post_init__(self) -> None:
+        if self.parts > 1 and self.kind == "csv":
+            raise InputError("release.csv is one file; several parts need the format parquet")
+        if not 1 <= self.parts <= MOST:
+            raise InputError(f"a release has from 1 to {MOST:,} parts")
+
+    @property
+    def name(self) -> str:
+        """The name of the file or the folder."""
+        return f"release.{self.kind}"
+
+
+AS_CSV = ReleaseFormat()
+"""The format where nobody asks for another."""
+
+
+def release_in(folder: Path) -> Path | None:
+    """The release in a folder, if there is one."""
+    return next((folder / name for name in RELEASES if (folder / name).exists()), None)
+
+
+def remove_release(path: Path) -> None:
+    """Removes the file of a release, or the folder of its parts, if it is there.
+
+    Raises InputError for a folder with other files.
+    """
+    if path.is_dir() and not path.is_symlink():
+        if not all(is_part(file) for file in path.iterdir()):
+            raise InputError(
+                f"{path}: has other files than the parts of a release, and is left as it is; remove it yourself"
+            )
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of the bytes of a file, which may be larger than memory, or of all Parquet files in a folder."""
+    digest = hashlib.sha256()
+    for file in parquet_files(path) if path.is_dir() else [path]:
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def release_digest(path: Path) -> str:
+    """SHA-256 of a release's canonical CSV: of the file as it is, or of the rows in Parquet, a file or a folder.
+
+    Raises InputError if it cannot be read.
+    """
+    if path.is_file() and path.suffix.lower() not in PARQUET:
+        return content_hash(path)
+    if not path.exists():
+        raise InputError(f"{path}: a certificate vouches for a file; name the released CSV or Parquet file")
+    digest = hashlib.sha256()
+    try:
+        for piece in csv_pieces(read_back(parquet_files(path) if path.is_dir() else [path])):
+            digest.update(piece)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{path}: cannot be read as Parquet; is the file whole?") from None
+    return digest.hexdigest()
 
 
 def arrange(table: pa.Table) -> pa.Table:
@@ -53,6 +137,14 @@ def canonical_csv(arranged: pa.Table) -> bytes:
     return csv_header(arranged.column_names) + b"".join(map(csv_lines, parts))
 
 
+def csv_pieces(tables: Iterable[pa.Table]) -> Iterator[bytes]:
+    """The bytes of release.csv from its rows, some at a time; every column is dictionary-encoded text."""
+    for number, table in enumerate(tables):
+        if number == 0:
+            yield csv_header(table.column_names)
+        yield csv_lines(table)
+
+
 def csv_header(names: Sequence[str]) -> bytes:
     """The first line of release.csv."""
     return (",".join(_quoted(name, len(names) == 1) for name in names) + "\n").encode()
@@ -84,14 +176,19 @@ def _quoted(text: str, alone: bool) -> str:
     return text
 
 
-def write_release(arranged: pa.Table, path: Path) -> None:
-    """Write the release as CSV, Parquet or Excel, by the file's ending; a reader never sees half a file."""
+def write_release(arranged: pa.Table, path: Path, parts: int = 1) -> None:
+    """Writes the release as CSV, Parquet or Excel, by the file's ending; a reader never sees half of it.
+
+    Several parts are Parquet files in a folder of that name.
+    """
     ending = path.suffix.lower()
-    if ending in EXCEL:
+    if parts > 1:
+        _write_parts(arranged, path, parts)
+    elif ending in EXCEL:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covey-") as folder:
             write_sheet(arranged, Path(folder) / path.name)
             write_atomically(path, (Path(folder) / path.name).read_bytes())
-    elif ending in (".parquet", ".pq"):
+    elif ending in PARQUET:
         sink = io.BytesIO()
         pa.parquet.write_table(_plain(arranged), sink)
         write_atomically(path, sink.getvalue())
@@ -99,19 +196,39 @@ def write_release(arranged: pa.Table, path: Path) -> None:
         write_atomically(path, canonical_csv(arranged))
 
 
-def export(arranged: pa.Table, target: str, *, force: bool = False) -> str:
+def _write_parts(arranged: pa.Table, path: Path, parts: int) -> None:
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covey-") as folder:
+            whole = Path(folder) / path.name
+            with contextlib.closing(PartsWriter(whole, arranged.num_rows, parts)) as writer:
+                for first in range(0, max(1, arranged.num_rows), _LINES):
+                    writer.take(arranged.slice(first, _LINES))
+            for name in (*whole.iterdir(), whole):
+                sync_to_disk(name)  # on the disk before it has its name
+            remove_release(path)
+            whole.rename(path)
+            sync_to_disk(path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
+
+
+def export(arranged: pa.Table, target: str, *, force: bool = False, parts: int = 1) -> str:
     """Writes a release to a file or into a table of a server; returns the words for the place, without a password.
 
-    Raises InputError where something is there already, unless `force`.
+    Several parts are Parquet files in a folder. Raises InputError where something is there already, unless `force`.
     """
+    if parts > 1 and ("://" in target or Path(target).suffix.lower() not in PARQUET):
+        raise InputError(f"{target}: several parts are Parquet files in a folder; name it with .parquet at its end")
     if "://" in target:
         return write_table(_plain(arranged), target, force=force)
     path = Path(target)
-    if path.suffix.lower() not in (".csv", ".parquet", ".pq", *EXCEL):
+    if path.suffix.lower() not in (".csv", *PARQUET, *EXCEL):
         raise InputError(f"{path}: a release is written as .csv, .parquet or .xlsx, or to postgres://…?table=NAME")
     if path.exists() and not force:
         raise InputError(f"{path}: is there already; add --force to replace it")
-    write_release(arranged, path)
+    if path.is_dir() and parts == 1:
+        raise InputError(f"{path}: is a folder; remove it, or choose another name")
+    write_release(arranged, path, parts)
     return str(path)
 
 

@@ -11,7 +11,8 @@ _LARGEST_FILE = 256 * 2**20
 RESERVED = frozenset(
     {
         "certificate.json", "collection.jsonl", "explanation.json", "invitations.jsonl", "journal", "ledger.json",
-        "release.csv", "report.html", "run.log", "status.json", "study.toml", "summary.json", "transcript.jsonl",
+        "release.csv", "release.parquet", "report.html", "run.log", "status.json", "study.toml", "summary.json",
+        "transcript.jsonl",
     }
 )  # fmt: skip
 """Names of files that runs and releases write beside the study's."""

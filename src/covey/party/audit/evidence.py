@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from covey.party.identity.certificate import Certificate
 from covey.party.identity.roster import certificates_in
 from covey.party.record import transcript_file
 from covey.party.record.ledger import Ledger
-from covey.party.record.names import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.names import CERTIFICATE, LEDGER, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
 from covey.party.record.transcript_file import ReadTranscript
@@ -23,13 +22,15 @@ from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
 from covey.secure import approval, row_counts
+from covey.sources.parts import is_part
+from covey.sources.release import RELEASES, release_digest
 from covey.study import Study
 from covey.study.study import RESPONDENTS
 from covey.version import __version__
 from covey.wire import frame
 
 _FINISHED = "finished"
-_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, RELEASE})
+_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, *RELEASES})
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -185,14 +186,26 @@ def _files(case: Case) -> list[str]:
 
 
 def _digest(path: Path) -> str | None:
-    """The hash of a file that lies there itself; None for a link, a device, or nothing."""
-    if path.is_symlink() or not path.is_file():
+    """The hash of a file that lies there itself; None for a link, a device, or nothing.
+
+    Of a release in Parquet, a file or a folder of parts, it is the hash of its rows as CSV.
+    """
+    inside = [*path.iterdir()] if path.is_dir() and path.name in RELEASES else []
+    if path.is_symlink() or not (path.is_file() or inside):
         return None
+    if not all(is_part(file) and not file.is_symlink() for file in inside):
+        return ""
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return release_digest(path)
     except OSError:
         return None
+    except InputError:  # it is no Parquet any more
+        return ""
+
+
+def _release(case: Case) -> str | None:
+    """The hash of the release that the party signed, whatever its format."""
+    return next((case.read.files.sha256[name] for name in RELEASES if name in case.read.files.sha256), None)
 
 
 def _summary(case: Case) -> list[str]:
@@ -211,8 +224,7 @@ def _summary(case: Case) -> list[str]:
         wrong.append(f"{SUMMARY}: says {claimed} rounds, the transcript shows {rounds}")
     if summary.get("study_hash") != case.study.study_hash or summary.get("party") != case.party:
         wrong.append(f"{SUMMARY}: is of another study or party")
-    release = case.read.files.sha256.get(RELEASE)
-    if summary.get("release_sha256") != release:
+    if summary.get("release_sha256") != _release(case):
         wrong.append(f"{SUMMARY}: names another release than the folder's")
     return wrong
 
@@ -266,7 +278,7 @@ def _certificate(case: Case) -> list[str]:
             wrong.append(f"{CERTIFICATE}: has another head from {head.sender!r} to {head.to!r} than the transcript")
     if certified.a.get("protocol_version", 1) != case.read.session.protocol_version:
         wrong.append(f"{CERTIFICATE}: names another version of the protocol than the transcript")
-    if certified.b is not None and certified.b.get("release_sha256") != case.read.files.sha256.get(RELEASE):
+    if certified.b is not None and certified.b.get("release_sha256") != _release(case):
         wrong.append(f"{CERTIFICATE}: is of another release than the folder's")
     if certified.a.get("rows") != json_object(case.folder / SUMMARY).get("row_counts"):
         wrong.append(f"{CERTIFICATE}: has other numbers of rows that the parties stated than {SUMMARY}")

@@ -17,7 +17,15 @@ from covey.party.record.log import RunLog
 from covey.party.record.names import CERTIFICATE, LEDGER, LOG, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.summary import summarize
-from covey.sources.release import canonical_csv, write_release
+from covey.sources.release import (
+    AS_CSV,
+    RELEASES,
+    ReleaseFormat,
+    canonical_csv,
+    release_in,
+    remove_release,
+    write_release,
+)
 from covey.study import Study
 from covey.summary import Summary
 
@@ -25,8 +33,9 @@ from covey.summary import Summary
 class RunFolder:
     """The folder of one party's run, or of a simulation as a whole."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, written: ReleaseFormat = AS_CSV) -> None:
         self.path = path
+        self._written = written
 
     def prepare(self, *, resuming: bool = False) -> None:
         """Makes the folder and tries whether it can be written. Raises InputError if a finished run is in it.
@@ -35,7 +44,7 @@ class RunFolder:
         """
         if self.path.is_file():
             raise InputError(f"{self.path}: is a file; name a folder with --out")
-        if not resuming and ((self.path / RELEASE).exists() or (self.path / SUMMARY).exists()):
+        if not resuming and (release_in(self.path) is not None or (self.path / SUMMARY).exists()):
             raise InputError(f"{self.path}: holds a finished run; choose another folder with --out")
         probe = self.path / ".covey-probe"
         write_atomically(probe, b"\n", PRIVATE)
@@ -80,13 +89,15 @@ class RunFolder:
         if finished.record.closed is not None:
             contents[CERTIFICATE] = finished.record.closed.certificate.spell()
         release = finished.release
-        signed = contents if release is None else {**contents, RELEASE: canonical_csv(release)}
+        signed = contents if release is None else {**contents, self._written.name: canonical_csv(release)}
         transcript = transcript_file.spell(study, party, finished.record, outcome, signed, keys.sign)
         with self._all_or_nothing():
             self._write({**contents, TRANSCRIPT: transcript})
-            reporting.write(self.path, study=study, release=release)
+            reporting.write(self.path, study=study, release=release, file=self._written.name)
             if release is not None:
-                write_release(release, self.path / RELEASE)
+                for name in {*RELEASES} - {self._written.name}:
+                    remove_release(self.path / name)  # of the same run, which was finished here before
+                write_release(release, self.path / self._written.name, self._written.parts)
         return summary
 
     def keep_joint(self, study: Study, summary: Summary, release: bytes, certificate: bytes) -> None:
@@ -105,8 +116,8 @@ class RunFolder:
         try:
             yield
         except BaseException:
-            for name in (RELEASE, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
-                (self.path / name).unlink(missing_ok=True)
+            for name in (*RELEASES, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
+                remove_release(self.path / name)
             raise
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 from covey import report
@@ -12,28 +11,34 @@ from covey.evaluation import FILE as EVALUATION
 from covey.evaluation import Evaluation
 from covey.files import PRIVATE, SHARED, read_json, write_atomically
 from covey.party.record.names import LEDGER, STUDY
-from covey.party.record.signatures import release_digest, signatures_in
+from covey.party.record.signatures import signatures_in
 from covey.protocols import named, names
 from covey.report import LedgerFile, Material
 from covey.schema import Role
 from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect
+from covey.sources.release import content_hash, release_digest, release_in
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
 from covey.table import Table, build, read_source
 
-_RELEASES = ("release.csv", "release.parquet")
 
-
-def write(folder: Path, *, data: str | None = None, study: Study | None = None, release: Data | None = None) -> Path:
+def write(
+    folder: Path,
+    *,
+    data: str | None = None,
+    study: Study | None = None,
+    release: Data | None = None,
+    file: str = "release.csv",
+) -> Path:
     """Makes the folder's report anew from its files, and returns its path. Raises InputError if there is no run in it.
 
     Nothing of the original data is on the page unless `data` are given: a run's folder may be handed to its auditors.
     With data, only the owner of the file can read it.
-    `study` and `release` stand for files that are not written yet.
+    `study` and `release` stand for files that are not written yet, of which the last has the name `file`.
     """
-    material = gather(folder, study=study, release=release)
+    material = gather(folder, study=study, release=release, file=file)
     if data is not None:
         records = _records(folder, material, data)
         material = replace(material, records=records, evaluation=_evaluation(folder, material))
@@ -42,7 +47,9 @@ def write(folder: Path, *, data: str | None = None, study: Study | None = None, 
     return path
 
 
-def gather(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Material:
+def gather(
+    folder: Path, *, study: Study | None = None, release: Data | None = None, file: str = "release.csv"
+) -> Material:
     """The material of a folder's report. Raises InputError if the folder holds no run, or if a file is damaged."""
     summary = Summary.read(folder / SUMMARY)
     ledger = read_json(folder / LEDGER, LedgerFile)
@@ -52,12 +59,13 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
         study = Study.load(folder / STUDY).as_recorded("" if summary is None else summary.study_hash)
     altered = False
     if release is None and summary is not None and summary.release_sha256 is not None:
-        release = next((folder / name for name in _RELEASES if (folder / name).is_file()), None)
+        release = release_in(folder)
         altered = isinstance(release, Path) and release_digest(release) != summary.release_sha256
+        file = file if release is None else release.name
     signed = None if study is None or summary is None else signatures_in(folder, study, summary.release_sha256)
     counts = study is not None and study.protocol in names() and named(study.protocol)[0].release == "counts"
     told = facts_of(folder, summary) if ledger is None else ()
-    return Material(summary, ledger, study, release, counts, altered, signatures=signed, facts=told)
+    return Material(summary, ledger, study, release, file, counts, altered, signatures=signed, facts=told)
 
 
 def _evaluation(folder: Path, material: Material) -> Evaluation | None:
@@ -65,7 +73,7 @@ def _evaluation(folder: Path, material: Material) -> Evaluation | None:
     found = read_json(folder / EVALUATION, Evaluation)
     if found is None or material.study is None or not isinstance(material.release, Path):
         return None
-    own = material.study.study_hash, sha256(material.release.read_bytes()).hexdigest()
+    own = material.study.study_hash, content_hash(material.release)
     return found if (found.study_hash, found.release_sha256) == own else None
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet
-
-from covey.errors import CoveyError, InputError
+from covey.errors import CoveyError
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.roster import certificates_in
 from covey.party.record.names import CERTIFICATE
 from covey.party.record.run_certificate import RunCertificate, check
 from covey.protocols import of_study
 from covey.report import Signatures
-from covey.sources.release import canonical_csv
+from covey.sources.release import release_digest
 from covey.study import Study
 
 
@@ -78,17 +74,3 @@ def signatures_in(folder: Path, study: Study, release_sha256: str | None) -> Sig
         wrong=() if lacking else wrong,
         unchecked=f"the certificates of {', '.join(lacking)} are not in the folder" if lacking else "",
     )
-
-
-def release_digest(path: Path) -> str:
-    """SHA-256 of a release's canonical CSV: of the file as it is, or of the table in a Parquet file."""
-    if not path.is_file():
-        raise InputError(f"{path}: a certificate vouches for a file; name the released CSV or Parquet file")
-    if path.suffix.lower() not in (".parquet", ".pq"):
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    try:
-        table = pa.parquet.read_table(path)
-    except (pa.ArrowException, OSError):
-        raise InputError(f"{path}: cannot be read as Parquet; is the file whole?") from None
-    encoded = pa.table({name: table.column(name).combine_chunks().dictionary_encode() for name in table.column_names})
-    return hashlib.sha256(canonical_csv(encoded)).hexdigest()

@@ -29,6 +29,7 @@ from covey.party.session.progress import Listener
 from covey.party.session.resume import ResumableRun, resumable
 from covey.party.session.room import likely_rows, room_for_journal, warn_of_memory
 from covey.protocols import of_study
+from covey.sources.release import AS_CSV, ReleaseFormat
 from covey.study import Study
 from covey.summary import Summary
 from covey.wire import Link
@@ -62,6 +63,7 @@ class Job:
     """The largest size of the journal up to which the messages that are read are kept, in bytes."""
     listener: Listener = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
+    written: ReleaseFormat = AS_CSV
     seed: Secret | None = field(default=None, repr=False)
     """Only simulations give one: a real run draws its own."""
     latency: float = 0.0
@@ -103,7 +105,12 @@ def run_party(job: Job) -> Summary:
             journal=journal,
         )
         run = ResumableRun(
-            participant, RunFolder(job.out), journal, job.for_others, job.seed is not None, notice=job.notice
+            participant,
+            RunFolder(job.out, job.written),
+            journal,
+            job.for_others,
+            job.seed is not None,
+            notice=job.notice,
         )
         run.prepare()
         participant.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError
-from covey.files import PRIVATE, sync_folder, write_all
+from covey.files import PRIVATE, sync_to_disk, write_all
 
 MAGIC = b"covey sealed file 2\n"
 OVERHEAD = 32
@@ -72,7 +72,7 @@ class SealedFile:
             made._write(MAGIC)
             made.sync()
             with contextlib.suppress(OSError):  # a file system that cannot do that keeps an order of its own
-                sync_folder(path.parent)
+                sync_to_disk(path.parent)
         except BaseException:
             made.close()
             raise

@@ -67,13 +67,16 @@ def _facts(folder: Path) -> list[tuple[str, list[str]]]:
 
 def check(bench: Workbench, form: Form) -> Response:
     """Puts a release or a run to one of the checks of the command line."""
+    from covey.sources.release import release_in  # the page itself needs no engine
+
     path, kind = form.text("run"), form.text("kind")
-    bench.workspace.path(path)
+    found = release_in(bench.workspace.path(path))
+    release = f"{path}/{'release.csv' if found is None else found.name}"
     data = form.text("data", "")
     original = ["--original", bench.workspace.data(data)] if data else []
     commands = {
-        "verify": ["verify", f"{path}/release.csv", "--study", f"{path}/study.toml", *original],
-        "evaluate": ["evaluate", f"{path}/release.csv", "--study", f"{path}/study.toml", *original, "--out", path],
+        "verify": ["verify", release, "--study", f"{path}/study.toml", *original],
+        "evaluate": ["evaluate", release, "--study", f"{path}/study.toml", *original, "--out", path],
         "audit": ["audit", path],
         "forget": ["forget", path],
     }
