@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.harness.engines import PostgresServer, as_csv, as_folder, postgres_server
+from tests.harness.engines import PostgresServer, as_csv, as_folder, postgres_server, require_spark
 from tests.protocols.peelers import draw_people, frame_of, study_of
 
 import covey
@@ -192,6 +192,46 @@ def test_a_table_of_a_server_that_changes_during_a_run_ends_it(
     monkeypatch.setattr(Seat, "records", property(late))
     with pytest.raises(InputError, match="changing: has changed while it was read"):
         covey.simulate(study, data, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # Spark's own calls
+@pytest.mark.parametrize("kind", ["files", "table"])
+def test_a_table_of_spark_that_changes_during_a_run_ends_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many rows, of the same tuples, with one other note: files are known by their times, a table by its hash."""
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    study = study_of(3, k=3, note=True)
+    tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
+    data = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
+    notes = tables["p2"].column("note").to_pylist()
+    other = tables["p2"].set_column(4, "note", [pa.array([*notes[:-1], "another"])])
+    folder = as_folder(tables["p2"], tmp_path / "p2")
+    session = None
+    if kind == "files":
+        data["p2"], said = f"spark://?parquet={folder}", "p2: has changed while it was read"
+    else:
+        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        session.read.parquet(str(folder)).createOrReplaceTempView("given_rows")
+        session.sql("CREATE OR REPLACE TEMP VIEW changing AS SELECT * FROM given_rows")
+        data["p2"], said = "spark://?table=changing", "changing: has changed while it was read"
+    approve = Seat.records.fget  # type: ignore[attr-defined]
+
+    def late(seat: Seat) -> Table:
+        parquet.write_table(other.slice(10), folder / "a.parquet")
+        return approve(seat)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Seat, "records", property(late))
+    try:
+        with pytest.raises(InputError, match=said):
+            covey.simulate(study, data, seed=1)
+    finally:
+        if session is not None:
+            session.stop()
 
 
 def test_more_tuples_than_memory_holds_are_refused_with_what_would_fit(
