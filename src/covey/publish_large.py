@@ -35,9 +35,10 @@ from covey.errors import InputError
 from covey.files import SHARED, UMASK, as_json, write_atomically
 from covey.option import Value
 from covey.publish import judged, require_room, study_files, summarize, with_effort
+from covey.release_file import RELEASES, ReleaseFormat, remove_release
 from covey.schema import Role
 from covey.sources.parts import PartsWriter, read_back, rows_in
-from covey.sources.release import RELEASES, ReleaseFormat, csv_pieces, remove_release
+from covey.sources.release import csv_pieces
 from covey.sources.source import on_disk
 from covey.sources.writing import Dealt, ReleasedColumns, ReleasedRows, open_rows
 from covey.study import Study

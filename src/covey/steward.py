@@ -20,8 +20,8 @@ from covey.party.record import reporting
 from covey.party.session.approval import ApprovalQuestion
 from covey.party.session.data import check_data, load_table
 from covey.party.session.run import Job, run_party
+from covey.release_file import ReleaseFormat
 from covey.sources import Data
-from covey.sources.release import ReleaseFormat
 from covey.study import Study
 from covey.summary import Summary
 

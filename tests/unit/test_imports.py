@@ -25,7 +25,7 @@ Tree = Mapping[str, str]
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"arrays", "cells", "compiled", "errors", "identifiers", "option", "plain", "sizes", "version"}),
-    frozenset({"crypto", "doctor", "files", "hierarchy", "samples"}),
+    frozenset({"crypto", "doctor", "files", "hierarchy", "release_file", "samples"}),
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),
     frozenset({"coarsening", "judge", "table"}),

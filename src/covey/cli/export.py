@@ -27,9 +27,9 @@ def export(
     """
     import pyarrow as pa
 
+    from covey.release_file import release_in
     from covey.sources import arrange, connect
     from covey.sources import export as write
-    from covey.sources.release import release_in
 
     source = connect(release_in(Path(release)) or release)
     cells = pa.Table.from_batches(source.batches(source.columns)).rename_columns(list(source.columns))

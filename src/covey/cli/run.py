@@ -65,7 +65,7 @@ def run(
     from covey.party.session.control import Control
     from covey.party.session.progress import Snapshot
     from covey.party.session.run import Job, run_party
-    from covey.sources.release import ReleaseFormat
+    from covey.release_file import ReleaseFormat
 
     seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     controlled = None if control is None else Control(control)

@@ -12,9 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-MOST = 10_000
-"""The largest number of files."""
-_PART = "part-{:05}.parquet"
+from covey.release_file import PART
+
 _BATCH = 200_000
 
 
@@ -35,7 +34,7 @@ class PartsWriter:
             room = self._ends[self._part] - self._taken
             piece = rows.slice(0, room)
             if self._open is None:
-                path = self._folder / _PART.format(self._part)
+                path = self._folder / PART.format(self._part)
                 self._open = parquet.ParquetWriter(path, rows.schema, compression="zstd", store_schema=False)
             self._open.write_table(piece)
             self._taken += piece.num_rows
@@ -52,12 +51,6 @@ class PartsWriter:
         if self._open is not None:
             ended, self._open = self._open, None
             ended.close()
-
-
-def is_part(file: Path) -> bool:
-    """True for a file with the name of a part."""
-    number = file.name.removeprefix("part-").removesuffix(".parquet")
-    return file.is_file() and number.isdecimal() and file.name == _PART.format(int(number))
 
 
 def read_back(files: Iterable[Path]) -> Iterator[pa.Table]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,61 +17,14 @@ import pyarrow.parquet
 from covey.cells import guarded
 from covey.errors import InputError
 from covey.files import sync_to_disk, write_atomically
+from covey.release_file import remove_release
 from covey.sources.folders import PARQUET, parquet_files
 from covey.sources.packages import EXCEL, write_sheet
-from covey.sources.parts import MOST, PartsWriter, is_part, read_back
+from covey.sources.parts import PartsWriter, read_back
 from covey.sources.source import write_table
 
-RELEASES = ("release.csv", "release.parquet")
-"""The names that a release may have in its folder; the last may be a folder of parts."""
 _LINES = 500_000  # written at a time
 _CHUNK = 1 << 20
-
-
-@dataclass(frozen=True)
-class ReleaseFormat:
-    """The format in which a release is written: release.csv, or release.parquet, which is a file or a folder of parts.
-
-    Raises InputError for parts of a CSV file.
-    """
-
-    kind: Literal["csv", "parquet"] = "csv"
-    parts: int = 1
-
-    def __post_init__(self) -> None:
-        if self.parts > 1 and self.kind == "csv":
-            raise InputError("release.csv is one file; several parts need the format parquet")
-        if not 1 <= self.parts <= MOST:
-            raise InputError(f"a release has from 1 to {MOST:,} parts")
-
-    @property
-    def name(self) -> str:
-        """The name of the file or the folder."""
-        return f"release.{self.kind}"
-
-
-AS_CSV = ReleaseFormat()
-"""The format where nobody asks for another."""
-
-
-def release_in(folder: Path) -> Path | None:
-    """The release in a folder, if there is one."""
-    return next((folder / name for name in RELEASES if (folder / name).exists()), None)
-
-
-def remove_release(path: Path) -> None:
-    """Removes the file of a release, or the folder of its parts, if it is there.
-
-    Raises InputError for a folder with other files.
-    """
-    if path.is_dir() and not path.is_symlink():
-        if not all(is_part(file) for file in path.iterdir()):
-            raise InputError(
-                f"{path}: has other files than the parts of a release, and is left as it is; remove it yourself"
-            )
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def content_hash(path: Path) -> str:

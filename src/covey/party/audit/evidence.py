@@ -21,9 +21,9 @@ from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
+from covey.release_file import RELEASES, is_part
 from covey.secure import approval, row_counts
-from covey.sources.parts import is_part
-from covey.sources.release import RELEASES, release_digest
+from covey.sources.release import release_digest
 from covey.study import Study
 from covey.study.study import RESPONDENTS
 from covey.version import __version__

@@ -17,15 +17,8 @@ from covey.party.record.log import RunLog
 from covey.party.record.names import CERTIFICATE, LEDGER, LOG, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.summary import summarize
-from covey.sources.release import (
-    AS_CSV,
-    RELEASES,
-    ReleaseFormat,
-    canonical_csv,
-    release_in,
-    remove_release,
-    write_release,
-)
+from covey.release_file import AS_CSV, RELEASES, ReleaseFormat, release_in, remove_release
+from covey.sources.release import canonical_csv, write_release
 from covey.study import Study
 from covey.summary import Summary
 

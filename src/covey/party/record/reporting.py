@@ -13,11 +13,12 @@ from covey.files import PRIVATE, SHARED, read_json, write_atomically
 from covey.party.record.names import LEDGER, STUDY
 from covey.party.record.signatures import signatures_in
 from covey.protocols import named, names
+from covey.release_file import release_in
 from covey.report import LedgerFile, Material
 from covey.schema import Role
 from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect
-from covey.sources.release import content_hash, release_digest, release_in
+from covey.sources.release import content_hash, release_digest
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.summary import Summary

@@ -29,7 +29,7 @@ from covey.party.session.progress import Listener
 from covey.party.session.resume import ResumableRun, resumable
 from covey.party.session.room import likely_rows, room_for_journal, warn_of_memory
 from covey.protocols import of_study
-from covey.sources.release import AS_CSV, ReleaseFormat
+from covey.release_file import AS_CSV, ReleaseFormat
 from covey.study import Study
 from covey.summary import Summary
 from covey.wire import Link

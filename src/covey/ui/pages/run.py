@@ -13,6 +13,7 @@ from covey.evaluation import FILE as EVALUATION
 from covey.evaluation import Evaluation
 from covey.files import json_object, read_json
 from covey.plain import listed
+from covey.release_file import release_in
 from covey.secure.declare import Fact
 from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
@@ -67,8 +68,6 @@ def _facts(folder: Path) -> list[tuple[str, list[str]]]:
 
 def check(bench: Workbench, form: Form) -> Response:
     """Puts a release or a run to one of the checks of the command line."""
-    from covey.sources.release import release_in  # the page itself needs no engine
-
     path, kind = form.text("run"), form.text("kind")
     found = release_in(bench.workspace.path(path))
     release = f"{path}/{'release.csv' if found is None else found.name}"
