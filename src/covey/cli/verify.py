@@ -95,6 +95,9 @@ def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool)
     signed = vouched.certificate.b or {}
     if not quiet and signed.get("insider_k") is not None:
         typer.echo(f"signed insider k: {signed['insider_k']} records of others, or none, in each class for each party")
+    loss = signed.get("loss")
+    if not quiet and isinstance(loss, dict) and isinstance(lm := loss.get("lm"), float):
+        typer.echo(f"signed loss: lm {lm:.4g}, with every row that was withheld as lost in full")
     stated = vouched.certificate.a.get("rows")
     if not quiet and isinstance(stated, dict):
         typer.echo("signed row counts: " + ", ".join(f"{name} {rows:,}" for name, rows in stated.items()))
@@ -180,7 +183,7 @@ def _print_loss(shown: Console, verdict: Verdict) -> None:
             f"dropped for missing values; {found.unmatched:,} released rows have no original of their own"
         )
     elif loss.em is None:
-        shown.print("(-: needs the original's frequencies; give --original)")
+        shown.print("(-: needs the original's frequencies; what was withheld is not in the file: give --original)")
 
 
 def _figure(value: float | None) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.conftest import Covey
+
+import covey as product
 
 STUDY = """[study]
 name = "trial"
@@ -106,3 +109,26 @@ def test_a_made_up_row_is_a_no_with_the_original(covey: Covey, folder: Path) -> 
     ended = covey(*arguments, "--original", folder / "original.csv")
     assert ended.code == 1
     assert "released rows without an original of their own must be at most 0 but it is 1" in ended.err
+
+
+def test_the_signed_loss_counts_what_was_withheld_and_is_told_beside_that_of_the_file(
+    covey: Covey, tmp_path: Path
+) -> None:
+    text = (
+        '[study]\nname = "towns"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 3\nk_insider = 1\n'
+        '[columns.town]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["Ashby", "Brook"]\n'
+        "[parties.north]\n[parties.south]\n[parties.east]\n"
+    )
+    towns = {"north": ["Ashby", "Ashby"], "south": ["Ashby", "Brook"], "east": ["Ashby"]}
+    tables = {name: pa.table({"town": own}) for name, own in towns.items()}
+    (tmp_path / "towns.toml").write_text(text)
+    out = tmp_path / "out"
+    product.simulate(product.Study.load(tmp_path / "towns.toml"), tables, seed=1).save(out)
+    assert json.loads((out / "summary.json").read_text())["withheld"] == 1
+    verified = covey(
+        "verify", out / "release.csv", "--study", out / "study.toml", "--certificate", out / "certificate.json"
+    )
+    assert verified.code == 0
+    assert "signed loss: lm 0.2, with every row that was withheld as lost in full" in verified.out
+    assert "loss: lm 0, " in verified.out
+    assert "what was withheld is not in the file" in " ".join(verified.out.split())
