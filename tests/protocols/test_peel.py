@@ -48,7 +48,7 @@ from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.tuples import Lattice, buckets, marks, match
 from covey.protocols.shared.peeling import classes, marginals, nodes
 from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, study_seed, to_open
-from covey.protocols.shared.peeling.nodes import synthesize
+from covey.protocols.shared.peeling.synthetic import distinct, synthesize
 from covey.secure import coin, threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.sources.release import arrange, canonical_csv
@@ -383,7 +383,7 @@ def test_synthetic_tables_have_the_public_frequencies() -> None:
     study = study_of(3)
     trees = tables_of(study, draw_people(3, 2, 0))["p0"].trees
     counts = tuple(np.full(tree.codes, 10, dtype=np.int64) for tree in trees)
-    codes, number = synthesize(trees, Marginals(3000, 3, counts), 3000, seed_of(1))
+    codes, number = distinct(synthesize(trees, Marginals(3000, 3, counts), 3000, seed_of(1)))
     assert number.sum() == 3000
     for column, tree in enumerate(trees):
         seen = np.bincount(codes[column], weights=number, minlength=tree.codes)

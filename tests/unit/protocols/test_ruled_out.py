@@ -11,6 +11,7 @@ from tests.protocols.peelers import draw_people, marginals_of, study_of, tables_
 from covey.anonymizers.peel import lattice
 from covey.protocols.peel.ruled_out import RemainingAtMost
 from covey.protocols.shared.peeling import nodes as listing
+from covey.protocols.shared.peeling.synthetic import distinct
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,7 +94,7 @@ def test_nodes_are_ruled_out_by_coarser_ones_and_nothing_else_changes() -> None:
     study = study_of(3, k=4)
     tables = tables_of(study, draw_people(3, 300, 1))
     trees = next(iter(tables.values())).trees
-    codes, counts = listing.distinct(list(np.concatenate([table.codes for table in tables.values()], axis=1)))
+    codes, counts = distinct(list(np.concatenate([table.codes for table in tables.values()], axis=1)))
     problem = listing._problem(study, trees, codes, counts)
     nodes = lattice.whole(problem)
     for k in (2, 4, 9, 1000):

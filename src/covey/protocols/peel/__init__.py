@@ -29,7 +29,7 @@ __all__ = ["PROTOCOL", "holder", "ideal"]
 
 PROTOCOL = Protocol(
     name="peel",
-    version=2,
+    version=3,
     about="rows of any number of parties: the release that a trusted party would make of all rows, without one",
     source="ours: lattice peeling on shared counts",
     requirements=REQUIREMENTS,

@@ -27,9 +27,8 @@ from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 from covey.option import Flag, Whole
 from covey.protocols.shared.peeling.marginals import Marginals, measure_of, study_seed
-from covey.protocols.shared.peeling.pairs import MASS, dependences
+from covey.protocols.shared.peeling.synthetic import count_families, distinct, in_families, synthesize
 from covey.study import Study
-from covey.table import group
 
 NODES = Whole("nodes", 2000, "generalizations that are visited at most (default 2000)", 1, 100_000)
 PAIRS = Flag(
@@ -63,6 +62,8 @@ EFFORTS = {"quick": Effort(2e-3, 2), "normal": Effort(4e-4, 2), "thorough": Effo
 """A list of half the length, the default, and twice the length (`[utility] effort`)."""
 MANY = 400
 """A thorough list is longer only where there are so many times k records: among fewer, more nodes do not lose less."""
+DEARER = 1.4
+"""What a node has to save where synthetic tables come in families, as a multiple: there more nodes save something."""
 VISIT = 0.03
 """What a visit costs besides, as a part of a visit to all records."""
 NEAR = 0.01
@@ -85,24 +86,29 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
     Those nodes stay that save much of the synthetic tables' loss for the records that a visit looks at (`Effort`), and
-    `most` at most. Of many columns the synthetic tables know too little to tell how many people agree in all of them:
-    where the lattice is too large to be listed, the finest node is always visited.
+    `most` at most. Pairs of columns do not tell how many people agree in many columns: where the lattice is too large
+    to be listed, synthetic records come in families, if the pairs do not speak against it, and the finest node is
+    always visited.
     """
     if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
         return lattice.whole(every)
     rows, effort = min(marginals.records, SAMPLE), _effort(study, marginals.records)
     k = study.privacy.k * rows / max(marginals.records, 1)
+    seeds = [derive(study_seed(study), "peel synthetic", number) for number in range(effort.tables)]
+    tables = [synthesize(trees, marginals, rows, seed) for seed in seeds]
+    codes, counts = distinct(tables[-1])
+    wide = not lattice.is_listed(_problem(study, trees, codes, counts), len(counts))
+    families = count_families(trees, marginals, tables, seeds[-1]) if wide else 0
     peeled: list[tuple[Ints, Longs]] = []
-    for number in range(effort.tables):
-        base = derive(study_seed(study), "peel synthetic", number)
-        problem = _problem(study, trees, *synthesize(trees, marginals, rows, base))
+    for table, base in zip(tables, seeds, strict=True):
+        problem = _problem(study, trees, *distinct(in_families(table, families, base)))
         for bound in sorted({max(2, round(k * multiple)) for multiple in MULTIPLES}):
             nodes = _candidates(problem, bound, base)
             gain = _peel(problem, bound, nodes)
             peeled.append((nodes[gain > 0], gain[gain > 0]))
-    chosen = _chosen(problem, peeled, rows, most, effort.saves)
-    if lattice.is_listed(problem, problem.items):
+    chosen = _chosen(problem, peeled, rows, most, effort.saves * (DEARER if families else 1))
+    if not wide:
         return chosen
     return lattice.by_cost(problem, np.concatenate([np.zeros_like(chosen[:1]), chosen[-most:]]))
 
@@ -111,42 +117,6 @@ def _effort(study: Study, records: int) -> Effort:
     """The effort that the study asks for, as far as so many records are worth it."""
     asked = study.effort or "normal"
     return EFFORTS["normal" if asked == "thorough" and records < MANY * study.privacy.k else asked]
-
-
-def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
-    """Distinct records (columns x records) with their counts.
-
-    Each column is drawn on its own or, where it is known which pairs of values are shared, given another one.
-    """
-    ends = [_mass(marginals.weights(column)).cumsum() for column in range(len(trees))]
-    streams = [Rng(derive(seed, "column", column)).stream("rows") for column in range(len(trees))]
-
-    def alone(column: int) -> Ints:
-        drawn = streams[column].words_below(int(ends[column][-1]), rows).astype(np.int64)
-        return np.searchsorted(ends[column], drawn, side="right").astype(np.int32)
-
-    if not marginals.shared:
-        return distinct([alone(column) for column in range(len(trees))])
-    least = max(1, MASS * marginals.k // max(marginals.records, 1))
-    mass = [np.diff(own, prepend=0) for own in ends]
-    columns = {0: alone(0)}
-    for each in dependences(trees, mass, marginals.shared, least):
-        dice = streams[each.column].words_below(1 << 30, 2 * rows).astype(np.int64)
-        given = columns[each.given]
-        columns[each.column] = each.draw(trees[each.column], ends[each.column], given, (dice[:rows], dice[rows:]))
-    return distinct([columns[column] for column in range(len(trees))])
-
-
-def _mass(weights: Longs) -> Longs:
-    """The same frequencies in units of which the whole table has about MASS; what occurs has one unit at least."""
-    total = max(int(weights.sum()), 1)
-    return np.array([max(weight * MASS // total, int(weight > 0)) for weight in weights.tolist()], dtype=np.int64)
-
-
-def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
-    """The distinct records of a table (columns x records), and how often each occurs."""
-    own, first = group([*columns], len(columns[0]))
-    return np.ascontiguousarray(np.stack(columns)[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
 
 
 def digest(nodes: Ints) -> bytes:
