@@ -156,7 +156,7 @@ def test_records_of_a_family_share_more_cells_than_others() -> None:
 def test_people_who_agree_in_many_columns_lose_less_with_a_list_for_families(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lattice has 4^14 nodes, too many to be listed; a list for columns that depend on one other each loses more."""
+    """The lattice has 4^14 nodes, too many to be listed; a list for pairs of columns loses more."""
     monkeypatch.setattr(nodes, "PROBES", 400)
     codes = relatives(20, 0.1, 14, 1500)
     text = '[study]\nname = "wide"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 8\n'
