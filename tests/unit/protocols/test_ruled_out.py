@@ -94,7 +94,7 @@ def test_nodes_are_ruled_out_by_coarser_ones_and_nothing_else_changes() -> None:
     study = study_of(3, k=4)
     tables = tables_of(study, draw_people(3, 300, 1))
     trees = next(iter(tables.values())).trees
-    codes, counts = distinct(list(np.concatenate([table.codes for table in tables.values()], axis=1)))
+    codes, counts = distinct(np.concatenate([table.codes for table in tables.values()], axis=1))
     problem = listing._problem(study, trees, codes, counts)
     nodes = lattice.whole(problem)
     for k in (2, 4, 9, 1000):

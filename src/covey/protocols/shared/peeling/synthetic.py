@@ -62,24 +62,24 @@ def count_families(trees: tuple[Hierarchy, ...], marginals: Marginals, tables: S
     """
     if not marginals.shared:
         return 0
-    pairs, plain = pairs_of(trees), tables[0]
+    pairs, rows = pairs_of(trees), int(tables[0].shape[1])
 
     def shared(records: Ints) -> Bits:
-        least = marginals.k * records.shape[1]
+        least = marginals.k * rows
         return np.concatenate([pair.count(trees, records) * marginals.records >= least for pair in pairs])
 
-    here = shared(plain)
+    here = shared(tables[0])
     real, chance = (int((here ^ other).sum()) for other in (np.concatenate(marginals.shared), shared(tables[-1])))
     if real < CHANCE * chance:
         return 0
-    low, high = FEWEST, max(FEWEST, plain.shape[1].bit_length() - 1)
+    low, high = FEWEST, max(FEWEST, rows.bit_length() - 1)
     while low < high:
         middle = (low + high) // 2
         if int((here ^ shared(in_families(tables[-1], 1 << middle, seed))).sum()) > real:
             low = middle + 1
         else:
             high = middle
-    return min(1 << low, plain.shape[1])
+    return min(1 << low, rows)
 
 
 def in_families(records: Ints, families: int, seed: Secret) -> Ints:
@@ -102,7 +102,7 @@ def _mass(weights: Longs) -> Longs:
     return np.array([max(weight * MASS // total, int(weight > 0)) for weight in weights.tolist()], dtype=np.int64)
 
 
-def distinct(columns: Ints | Sequence[Ints]) -> tuple[Ints, Longs]:
+def distinct(records: Ints) -> tuple[Ints, Longs]:
     """The distinct records of a table (columns x records), and how often each occurs."""
-    own, first = group([*columns], len(columns[0]))
-    return np.ascontiguousarray(np.stack(columns)[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
+    own, first = group([*records], records.shape[1])
+    return np.ascontiguousarray(records[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
