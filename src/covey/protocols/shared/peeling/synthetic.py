@@ -70,7 +70,7 @@ def count_families(trees: tuple[Hierarchy, ...], marginals: Marginals, tables: S
 
     here = shared(tables[0])
     real, chance = (int((here ^ other).sum()) for other in (np.concatenate(marginals.shared), shared(tables[-1])))
-    if real < CHANCE * chance:
+    if real <= CHANCE * chance:
         return 0
     low, high = FEWEST, max(FEWEST, rows.bit_length() - 1)
     while low < high:
