@@ -124,14 +124,18 @@ class ColumnValues:
         """The way in which the values are written."""
         return spelling(self.counts)
 
+    @property
+    def texts(self) -> dict[str, int]:
+        """The rows of each value as it is written, without missing ones: codes are read as text."""
+        return {text: count for text, count in self.counts.items() if text not in self.spelling.null}
+
     @cached_property
     def known(self) -> dict[str, int]:
         """The rows of each value in its one spelling, without missing ones."""
         found: dict[str, int] = {}
-        for text, count in self.counts.items():
-            if text not in self.spelling.null:
-                value = cells.canonical(text, self.spelling.kind, self.spelling.format)
-                found[value] = found.get(value, 0) + count
+        for text, count in self.texts.items():
+            value = cells.canonical(text, self.spelling.kind, self.spelling.format)
+            found[value] = found.get(value, 0) + count
         return found
 
     @property

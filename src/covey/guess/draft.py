@@ -222,7 +222,7 @@ def _listed(found: Guess, column: ColumnValues) -> Guess:
     if found.role is Role.SENSITIVE and hierarchy.startswith("{"):
         values = trees.leaves(hierarchy)
     elif found.role is Role.QUASI and hierarchy.startswith(("{ prefix", '"flat')):
-        values = sorted(column.known)
+        values = sorted(column.texts)
     else:
         return found
     if any(len(value.splitlines()) > 1 for value in values):

@@ -147,7 +147,8 @@ def _quasi(column: ColumnValues, k: int, ages_on: date) -> Guess:
         return Guess(name, Role.QUASI, tree, f"dates of birth, published as ages on {ages_on}")
     if kind == "date":
         return Guess(name, Role.QUASI, trees.dates(known), "its values are dates")
-    if (_CODE.search(name) or (len(known) > LISTED and trees.are_codes(known))) and (kept := trees.prefixes(known)):
+    coded = _CODE.search(name) or (len(known) > LISTED and trees.are_codes(known))
+    if coded and (kept := trees.prefixes(column.texts)):
         short = len({len(value) for value in known}) > 1 and all(value.isdigit() for value in known)
         lost = "; some are shorter than others: has a leading zero been lost?" if short else ""
         return Guess(name, Role.QUASI, kept, f"its values are codes whose tails can be masked{lost}")

@@ -99,6 +99,15 @@ def test_values_with_line_breaks_are_listed_in_the_study_of_several(covey: Covey
     assert checked.code == 0, checked
 
 
+def test_codes_that_look_like_numbers_are_listed_as_they_are_written(covey: Covey, tmp_path: Path) -> None:
+    data = [tmp_path / f"{name}.csv" for name in ("north", "south")]
+    for path in data:  # as a program writes postcodes that it took for numbers
+        path.write_text("postcode,age\n" + "".join(f"{1067 + place % 9}.0,{20 + place % 30}\n" for place in range(90)))
+    assert covey("new", *data, "--out", tmp_path / "study.toml").code == 0
+    checked = covey("check", tmp_path / "study.toml", "--as", "north", "--data", data[0])
+    assert checked.code == 0, checked
+
+
 def test_a_star_is_read_as_missing_for_no_tree_takes_it_for_a_value(covey: Covey, tmp_path: Path) -> None:
     found = draft(covey, tmp_path, "ward,age", (f"{'*ab'[place % 3]},{20 + place % 30}" for place in range(90)))
     assert 'null = ["*"]' in found["ward"]["more"]  # type: ignore[operator]
