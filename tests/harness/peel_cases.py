@@ -90,6 +90,41 @@ def _twins_asked() -> tuple[Trial, Trial]:
 PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=12)
 
 
+def _draw_lending(seed: int) -> Trial:
+    options = f'lend = true\nbuckets = 1\nmode = "{("visit", "wave")[seed % 2]}"'
+    study = study_of("peel", k=5, privacy=("", "k_insider = 1")[seed // 2 % 2], options=options)
+    return trial_of(study, draw_people(stream_of(seed, "peel", "lending"), SITES, 6, 15))
+
+
+def _smallest_lending() -> Trial:
+    """Four of twelve need one more, which a class of six can spare."""
+    people: dict[str, list[Person]] = {
+        "east": [
+            (3, "F", "flu"),
+            (3, "F", "none"),
+            (0, "F", "none"),
+            (5, "F", "flu"),
+            (0, "F", "flu"),
+            (7, "F", "none"),
+        ],
+        "north": [(2, "F", "none"), (6, "F", "flu")],
+        "south": [(1, "M", "flu"), (0, "F", "flu"), (2, "F", "flu"), (4, "F", "none")],
+    }
+    return trial_of(study_of("peel", k=5, options="lend = true\nbuckets = 1"), people)
+
+
+def _twins_lending() -> tuple[Trial, Trial]:
+    """The same quasi values, and other people's illnesses."""
+    people = draw_people(stream_of(4, "peel", "twins lending"), SITES, 8, 12)
+    study = study_of("peel", k=5, options='lend = true\nmode = "wave"')
+    ills = [ill for own in people.values() for *_, ill in own][::-1]
+    other = {name: [(age, sex, ills.pop()) for age, sex, _ in own] for name, own in people.items()}
+    return trial_of(study, people), trial_of(study, other)
+
+
+PEEL_LENDING = Case("peel, lending", _draw_lending, _smallest_lending, _twins_lending, quick=6)
+
+
 def _draw_two(seed: int) -> Trial:
     privacy = ("", "t = 0.35", "l = 1.5", 'l = 2\ndiversity = "distinct"')[seed % 4]
     study = study_of("peel", TWO, privacy=privacy, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
@@ -151,4 +186,4 @@ THRESHOLD = Case(
     ),
 )
 
-PEEL_CASES = (PEEL, PEEL_ASKED, PEEL_OF_TWO, THRESHOLD)
+PEEL_CASES = (PEEL, PEEL_ASKED, PEEL_LENDING, PEEL_OF_TWO, THRESHOLD)

@@ -22,6 +22,7 @@ from covey.protocols.peel import purity
 from covey.protocols.peel.classes import Openings, PeeledClasses
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
+from covey.protocols.peel.role import lending_of
 from covey.protocols.peel.search import Finder
 from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.tuples import Lattice, buckets
@@ -214,7 +215,7 @@ def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str,
         joint = await coin.toss(channel.at("coin"))
         own, supply = OwnRecords.of(table, params), Supply(channel.at("prepare"), params.k)
         finder = Finder(params, Lattice.of(table.trees), nodes, own, joint, supply, known)
-        peeling = Peeling(finder)
+        peeling = Peeling(finder, lending=lending_of(study, finder, channel) if params.lend else None)
         work = (supply.work() for _ in range(LANES))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *work)
         return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made, notes[channel.me])

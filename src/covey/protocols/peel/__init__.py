@@ -18,10 +18,10 @@ from __future__ import annotations
 from covey.protocols.peel.cost import foresee
 from covey.protocols.peel.ideal import ideal
 from covey.protocols.peel.leakage import LEAKAGE
+from covey.protocols.peel.lending import accepts
 from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.peel.role import holder
 from covey.protocols.protocol import Demonstration, Memory, Protocol
-from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
 
 __all__ = ["PROTOCOL", "holder", "ideal"]
@@ -45,7 +45,7 @@ PROTOCOL = Protocol(
     roles={"holder": holder},
     foresee=foresee,
     rehearse=foresee,
-    accepts=rows.accepts,
+    accepts=accepts,
     # fewer rounds: the demonstration is meant to be short
     memory=Memory(420 * 10**6, 5_000),
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),

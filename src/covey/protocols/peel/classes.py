@@ -20,6 +20,8 @@ class FrequentTuples:
     boxes: Ints  # candidates x columns
     diverse: Bits
     """Which are known to be as diverse as is asked for."""
+    borrows: Bits
+    """Which have spare records of earlier classes among theirs."""
 
     @classmethod
     def of(cls, columns: int, found: list[FrequentTuples]) -> FrequentTuples:
@@ -27,19 +29,21 @@ class FrequentTuples:
         node = np.concatenate([np.zeros(0, np.int64), *(each.node for each in found)])
         boxes = np.concatenate([np.zeros((0, columns), np.int32), *(each.boxes for each in found)])
         known = np.concatenate([np.zeros(0, bool), *(each.diverse for each in found)])
-        return cls(node, boxes, known).take(np.lexsort((*boxes.T[::-1], node)))
+        borrows = np.concatenate([np.zeros(0, bool), *(each.borrows for each in found)])
+        return cls(node, boxes, known, borrows).take(np.lexsort((*boxes.T[::-1], node)))
 
     @classmethod
-    def at(cls, node: int, boxes: Ints, *, diverse: bool) -> FrequentTuples:
+    def at(cls, node: int, boxes: Ints, *, diverse: bool, borrows: bool = False) -> FrequentTuples:
         """Tuples of one node."""
-        return cls(np.full(len(boxes), node, np.int64), boxes, np.full(len(boxes), diverse))
+        number = len(boxes)
+        return cls(np.full(number, node, np.int64), boxes, np.full(number, diverse), np.full(number, borrows))
 
     def __len__(self) -> int:
         return len(self.node)
 
     def take(self, which: Bits | Longs) -> FrequentTuples:
         """Some of them."""
-        return FrequentTuples(self.node[which], self.boxes[which], self.diverse[which])
+        return FrequentTuples(self.node[which], self.boxes[which], self.diverse[which], self.borrows[which])
 
     def blocked(self, lattice: Lattice) -> Bits:
         """The ones that share a possible record with an earlier one."""

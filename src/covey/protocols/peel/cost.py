@@ -114,4 +114,4 @@ def _lessons(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cel
 
 def _modes(params: Parameters) -> tuple[str, ...]:
     """The modes that such a study can run, the one that teaches least first."""
-    return ("visit", "wave") if params.two else ("visit", "skip", "wave")
+    return ("visit", "wave") if params.two or params.lend else ("visit", "skip", "wave")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,19 +11,22 @@ import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
-from covey.protocols.peel import closeness, site
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+from covey.protocols.peel import closeness, lending_rules, site
 from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
 from covey.protocols.shared import insiders, query_errors
-from covey.protocols.shared.peeling.classes import Admits
+from covey.protocols.shared.peeling.classes import Admits, peel
 from covey.protocols.shared.peeling.ideal import peel_all
 from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
+from covey.protocols.shared.peeling.marginals import measure_of
 from covey.protocols.shared.rows import Rows, carried
 from covey.study import Study
-from covey.table import Table
+from covey.table import Table, group
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
@@ -39,6 +43,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
         pairs=params.pairs, refine=params.refine,
         close=None if params.near is None else partial(release_rest, params, pooled),
         owner=None if params.none_or_many is None else owner,
+        visits=partial(visit_and_lend, study, owner) if params.lend else peel,
     )  # fmt: skip
     out = np.flatnonzero(klass >= 0)
     cells = {
@@ -50,6 +55,56 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     known = replace(figures, insider_k=insiders.fewest_of_all(published.sizes, owns))
     known = query_errors.ideal(study, trees, published.boxes, published.sizes, codes, known)
     return published.result(study, trees, known, Rows(klass[out], kept))
+
+
+def visit_and_lend(
+    study: Study, owner: Longs, trees: Sequence[Hierarchy], nodes: Ints, codes: Ints, k: int, admits: Admits
+) -> tuple[list[Ints], list[int], Longs]:
+    """The classes of visits in which earlier classes lend what they do not need; `owner` is each record's party."""
+    params, names = Parameters.of(study), [party.name for party in study.parties]
+    turn = np.array([sorted(names).index(name) for name in names])[owner]
+    costs, scale = integer_costs(trees, measure_of(study), None, params.weights)
+    klass, spare, paid = np.full(len(owner), -1), np.zeros(len(owner), dtype=bool), np.zeros(len(owner), dtype=np.int64)
+    ripe, boxes = spare, list[Ints]()
+    for number, levels in enumerate(nodes):
+        if number in lending_rules.stages(len(nodes)):
+            if (klass < 0).sum() < k:
+                break
+            ripe = spare.copy()
+        own = np.stack([tree.up[level][codes[c]] for c, (tree, level) in enumerate(zip(trees, levels, strict=True))])
+        price = np.sum([cost[own[c]] for c, cost in enumerate(costs)], axis=0)
+        loses = price - paid
+        lines: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+        for record in np.flatnonzero(spare & ripe).tolist():
+            lines[int(turn[record]), *own[:, record].tolist()].append((int(loses[record]), record))
+        counted = [
+            record
+            for (party, *_), line in lines.items()
+            for before, (more, record) in enumerate(sorted(line))
+            if lending_rules.pays(
+                k, before * len(names) + (party + number) % len(names) + 1, more, int(price[record]), scale
+            )
+        ]
+        remaining = np.flatnonzero(klass < 0)
+        rows = np.append(remaining, np.array(counted, dtype=np.int64))
+        place, first = group([*own[:, rows]], len(rows))
+        alone = np.bincount(place[: len(remaining)], minlength=len(first)) >= k
+        leaves = (np.arange(len(rows)) < len(remaining)) | ~alone[place]
+        members, place, tuples = rows[leaves], place[leaves], own[:, rows[first]].T
+        good = admits(members, place, np.bincount(place, minlength=len(first)).astype(np.int64))
+        for each in np.flatnonzero(good).tolist():
+            of_class = np.sort(members[place == each])
+            by_party = [of_class[turn[of_class] == party] for party in range(len(names))]
+            limit = next(
+                limit
+                for limit in lending_rules.limits(k, len(names), params.none_or_many or 1)
+                if sum(min(len(part), limit) for part in by_party) >= k
+            )
+            klass[of_class], paid[of_class], spare[of_class] = len(boxes), price[of_class], False
+            for part in by_party:
+                spare[part[limit : limit + k]] = True
+            boxes.append(tuples[each])
+    return boxes, np.bincount(klass[klass >= 0], minlength=len(boxes)).tolist(), klass
 
 
 def release_rest(

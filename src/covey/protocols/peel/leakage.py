@@ -6,6 +6,7 @@ from covey.plain import plural, some
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.diversity import opened_from
+from covey.protocols.peel.lending_rules import limits, stages
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared import rows
 from covey.protocols.shared.peeling import narrowing
@@ -19,6 +20,14 @@ VISITS = Leakage(
         "share any other combination there",
         "for each group of combinations that is tested: whether {k} or more of the remaining records are in it and, if "
         "so, whether all of them have the same values; never how many they are, nor whose",
+    )
+)
+VISITS_LENDING = Leakage(
+    everyone=(
+        "the classes of the release one after the other, at up to {nodes} levels of generalization: which combinations "
+        "of values {k} or more records share, of those in no class yet and of some that earlier classes do not need. "
+        "Everyone then knows that fewer share any other combination there",
+        VISITS.everyone[1],
     )
 )
 TWO = Leakage(
@@ -46,6 +55,16 @@ DIVERSE = Leakage(
 )
 DIVERSE_ONLY = Leakage(
     everyone=("for combinations that {k} or more records share: whether {kept}; no more of their sensitive values",)
+)
+LEND = Leakage(
+    everyone=(
+        "for combinations that {k} or more records share if some are counted that earlier classes do not need: whether "
+        "{k} share it without these, too. If not, the class has some of them; not how many, nor from which classes",
+        "of each class: the smallest number, from {low} on, with which it has {k} records if each party's count for it "
+        "at most; and how many records it does not lend, {k} or more. How many it has is known after the last visit",
+        "at {stages} places of the list: whether {k} or more records are in no class yet and, if so, how many, to "
+        "within about a quarter",
+    )
 )
 REST = Leakage(
     everyone=(
@@ -114,7 +133,8 @@ LEAKAGE = Leakage(
 def before(params: Parameters, nodes: int) -> list[Lesson]:
     """The leakage of the visits, known before the first of them."""
     k = params.k
-    lines: list[Lesson] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
+    visits = VISITS_LENDING if params.lend else VISITS
+    lines: list[Lesson] = [(coin.LEAKAGE, {}), (visits, {"nodes": nodes, "k": k})]
     if params.mode == "skip":
         lines.append((SKIP, {}))
     if params.mode == "wave":
@@ -125,6 +145,9 @@ def before(params: Parameters, nodes: int) -> list[Lesson]:
         lines.append((DIVERSE_ONLY if alone else DIVERSE, {"k": k, "kept": _kept(params), "large": large}))
     if params.near is not None:
         lines.append((REST, {}))
+    if params.lend:
+        low = limits(k, params.parties, params.none_or_many or 1)[0]
+        lines.append((LEND, {"k": k, "low": low, "stages": len(stages(nodes))}))
     for asked, part in ((params.diverse_beside, BESIDE), (params.split, SPLIT)):
         if asked is not None:
             spelled = {"l": f"{float(asked):g}", "part": f"{float(1 / asked):.3g}"}

@@ -16,6 +16,7 @@ from covey.protocols.peel.choice import LARGEST
 from covey.protocols.peel.closeness import Closeness, rounding
 from covey.protocols.peel.diversity import Conditions
 from covey.protocols.peel.entropy import Entropy
+from covey.protocols.peel.lending_rules import LEND
 from covey.protocols.peel.measured import Distinct
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
@@ -63,7 +64,7 @@ REQUIREMENTS = Requirements(
     evaluates=True,
     withholds=True,
     privacy=("k", "l", "diversity", "t", *OF_INSIDERS, "site_l"),
-    options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER, REFINE),
+    options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER, REFINE, LEND),
 )
 
 
@@ -104,6 +105,8 @@ class Parameters:
     """True if what is left over joins other classes."""
     refine: bool = False
     """True if the classes' labels are narrowed after the last visit."""
+    lend: bool = False
+    """True if classes lend records that they do not need."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
 
@@ -159,6 +162,7 @@ class Parameters:
             pairs=PAIRS.of(options),
             merge=_merges(study),
             refine=REFINE.of(options) and study.privacy.t is None,
+            lend=_lends(study),
             sites=_sites(study),
         )
 
@@ -264,6 +268,29 @@ def _merges(study: Study) -> bool:
                 f'[protocol] leftover = "merge" could undo a class\'s {key}; use "withhold", or leave {key} out'
             )
     return merges
+
+
+def _lends(study: Study) -> bool:
+    """True if classes lend. Raises InputError where that could undo what the study asks for, or cannot be asked."""
+    if not LEND.of(study.options):
+        return False
+    refused = [
+        *((key, f"leave out {key}") for key in ("l", "t", "l_insider", "most_of_a_class", "site_l")),
+        ('insider = "clip"', 'take insider = "none-or-many"'),
+        ('mode = "skip"', 'take mode = "visit" or "wave"'),
+    ]
+    here = {
+        'insider = "clip"': INSIDER.of(study.options) == "clip",
+        'mode = "skip"': MODE.of(study.options) == "skip",
+    }
+    for what, instead in refused:
+        if here.get(what, getattr(study.privacy, what, None) is not None):
+            raise InputError(f"[protocol] lend = true is not for {what}; {instead}, or leave out lend")
+    if len(study.parties) == 2:
+        raise InputError(
+            "[protocol] lend = true is for three parties or more: between two every count is seen; leave it out"
+        )
+    return True
 
 
 def _sites(study: Study) -> tuple[int, int] | None:

@@ -16,7 +16,10 @@ from covey.table import Table, group, tally
 
 @dataclass(frozen=True)
 class OwnRecords:
-    """Records with equal codes are one item; `label` is each item's class, or -1 while it is in play."""
+    """Records with equal codes are one item, unless classes lend.
+
+    `label` is each item's class, or -1 while it is in none.
+    """
 
     codes: Ints  # columns x items
     counts: Longs
@@ -32,7 +35,10 @@ class OwnRecords:
     @classmethod
     def of(cls, table: Table, params: Parameters) -> OwnRecords:
         """All records of a table, in play."""
-        item_of_row, first = group([*table.codes], table.rows)
+        if params.lend:
+            item_of_row = first = np.arange(table.rows)
+        else:
+            item_of_row, first = group([*table.codes], table.rows)
         counts = tally(item_of_row, len(first), table.counts)
         values, width = [], 0
         for column in params.watched:

@@ -23,6 +23,7 @@ from covey.protocols.peel import choice, closeness, comparing, purity
 from covey.protocols.peel.classes import FrequentTuples
 from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel.lending import Lending
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets
@@ -213,10 +214,9 @@ class _Peeling(Peeling):
         return np.asarray(((others == 0) | (others >= asked)).all(axis=1))
 
     def _by_party(self, channel: Channel, free: FrequentTuples) -> Longs:
-        place, items = self._place(free), self.finder.own.in_play()
-        inside = place >= 0
+        items, place = self._members(free)
         counts = np.zeros((len(free), self.by_owner.shape[1]), dtype=np.int64)
-        np.add.at(counts, place[inside], self.by_owner[items[inside]])
+        np.add.at(counts, place, self.by_owner[items])
         return counts
 
 
@@ -241,7 +241,8 @@ def rehearse(
         finder = _Finder(
             params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, known, near=near, weight=weight
         )
-        peeling = _Peeling(finder, by_owner=by_owner)
+        lending = Lending.of(study, params, own, owners, finder.lattice, nodes) if params.lend else None
+        peeling = _Peeling(finder, lending=lending, by_owner=by_owner)
         await gather(peeling.run(channel, lambda done: None), *(supply.work() for _ in range(LANES)))
         spent.rounds, spent.classes = depth.current(), len(peeling.classes.sizes)
         if params.refine and spent.classes:

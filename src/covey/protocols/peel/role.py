@@ -14,6 +14,7 @@ from covey.hierarchy import Hierarchy
 from covey.protocols.peel import closeness, leakage, leftover, marginals, site
 from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.peel.closeness import Closeness
+from covey.protocols.peel.lending import Lending
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.peel.search import Finder
@@ -31,6 +32,7 @@ from covey.protocols.shared.peeling.narrowing import Narrowing
 from covey.protocols.shared.peeling.nodes import digest, list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import coin, conjunction
+from covey.study import Study
 from covey.wire import Channel, gather
 
 
@@ -71,7 +73,7 @@ async def holder(seat: Seat) -> Result:
     seat.note(*leakage.before(params, len(nodes)))
     supply = couple if params.two else Supply(channel.at("prepare"), params.k)
     finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known, near=near)
-    peeling = Peeling(finder)
+    peeling = Peeling(finder, lending=lending_of(study, finder, channel) if params.lend else None)
     await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
     seat.note(*leakage.after(params, finder.openings, len(peeling.classes.sizes)))
 
@@ -100,6 +102,13 @@ async def holder(seat: Seat) -> Result:
     require_diverse(study, found.figures)
     require_close(study, opened.klass, opened.cells)
     return found
+
+
+def lending_of(study: Study, finder: Finder, channel: Channel) -> Lending:
+    """The spare records of this party: none before the first visit."""
+    place = channel.parties.index(channel.me)
+    owner = np.full(len(finder.own.counts), place)
+    return Lending.of(study, finder.params, finder.own, owner, finder.lattice, finder.nodes)
 
 
 async def narrow(channel: Channel, boxes: Ints, trees: Sequence[Hierarchy], own: OwnRecords) -> Ints:

@@ -97,6 +97,8 @@ class Finder:
     openings: Openings = field(default_factory=Openings)
     near: Closeness | None = None
     """What is known of the sensitive values of all records, where t is asked for."""
+    crowd: int | None = None
+    """About how many records are in no class yet, where it is known that some of those in play are spare ones."""
 
     def __post_init__(self) -> None:
         self.asked = self.params.conditions(self.near)
@@ -111,7 +113,8 @@ class Finder:
     def tests(self, node: int) -> int:
         """The number of buckets of a node's first table, which has only tuples that k records may share."""
         levels = self.nodes[node].tolist()
-        return min(self._most.domain(levels), self.params.buckets * min(self.remaining, self._most.records(levels)))
+        crowd = self.remaining if self.crowd is None else min(self.crowd, self.remaining)
+        return min(self._most.domain(levels), self.params.buckets * min(crowd, self._most.records(levels)))
 
     def lay(self, node: int, items: Longs) -> BucketTable:
         """A node's tuples in buckets, but for those that cannot be frequent; dense if that takes no more buckets."""
@@ -194,7 +197,7 @@ class Finder:
             boxes[:, column] = self.lattice.nodes[column][int(levels[column])][part[rest % len(part)]]
             rest = rest // len(part)
         self.openings.tuples += len(boxes)
-        return FrequentTuples.at(heavy.table.node, boxes, diverse=False)
+        return FrequentTuples.at(heavy.table.node, boxes, diverse=False, borrows=self.params.lend)
 
     async def _sort(
         self, channel: Channel, hashed: list[HeavyBuckets], found: list[FrequentTuples]
@@ -209,7 +212,9 @@ class Finder:
         for each, (first, last) in zip(hashed, _bounds(hashed), strict=True):
             here = np.flatnonzero((which >= first) & (which < last))
             boxes = self._decode(each.table, each.buckets[which[here] - first], tuples[:, here])
-            found.append(FrequentTuples.at(each.table.node, boxes, diverse=self._diverse_early))
+            found.append(
+                FrequentTuples.at(each.table.node, boxes, diverse=self._diverse_early, borrows=self.params.lend)
+            )
             mixed = ~pure[first:last]
             if mixed.any():
                 inside = (each.place >= 0) & mixed[each.place]

@@ -8,8 +8,8 @@ tuple is published is known before its records are counted: the counts of all wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import numpy as np
@@ -18,9 +18,12 @@ from covey.arrays import Bits, Longs
 from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.diversity import Conditions, Histograms
+from covey.protocols.peel.lending import Lending
+from covey.protocols.peel.lending_rules import units
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
 from covey.secure import conjunction, threshold_test
+from covey.table import tally
 from covey.wire import Channel
 
 WINDOW = 1_000_000
@@ -39,15 +42,19 @@ class Peeling:
 
     finder: Finder
     classes: PeeledClasses = field(default_factory=PeeledClasses)
+    lending: Lending | None = None
+    """The spare records, where classes lend."""
 
     async def run(self, channel: Channel, reach: Callable[[int], None]) -> None:
         """Visits all nodes of the list, until fewer than k records remain."""
         finder, position = self.finder, 0
         while position < len(finder.nodes) and finder.remaining >= finder.params.k:
+            at = channel.at(position)
+            if not await self._begin_stage(at.at("stage"), position):
+                break
             window = self._window(position)
             finder.supply.foresee(self._soon(position))
-            at = channel.at(position)
-            tables = [finder.lay(node, finder.own.in_play()) for node in window]
+            tables = [finder.lay(node, self._counted(node)) for node in window]
             if finder.params.mode == "skip" and len(window) > 1:
                 await self._skip(at, tables)
             else:
@@ -57,15 +64,48 @@ class Peeling:
             reach(position)
         if finder.near is not None and finder.remaining:
             await self._release_rest(channel.at("rest"))
+        if self.lending is not None:
+            await self._open_sizes(channel.at("sizes"))
         finder.supply.close()
+
+    async def _begin_stage(self, channel: Channel, position: int) -> bool:
+        """Lets spare records be counted from here on, if a stage begins here; False if fewer than k are in no class."""
+        finder, lending = self.finder, self.lending
+        if lending is None or position not in lending.starts:
+            return True
+        left = int(finder.own.counts[finder.own.in_play()].sum())
+        asked = units(finder.params.k, finder.remaining)
+        reached = await finder.test(channel, np.array([left // unit for unit in asked], dtype=np.int64))
+        if not reached.all():
+            unit = asked[int(np.argmin(reached))]
+            finder.crowd = (finder.params.k + finder.params.parties) * unit * 11 // 10  # and some that are spare
+        lending.begin_stage()
+        return bool(reached[0])
+
+    def _counted(self, node: int) -> Longs:
+        """This party's items that are counted at a node."""
+        items = self.finder.own.in_play()
+        return items if self.lending is None else np.concatenate([items, self.lending.counted(node)])
+
+    async def _open_sizes(self, channel: Channel) -> None:
+        """Opens how many records each class has, now that no class will lend any more."""
+        finder, kept = self.finder, np.array(self.classes.sizes, dtype=np.int64)
+        own = finder.own.label >= 0
+        mine = tally(finder.own.label[own], len(kept), finder.own.counts[own])
+        sizes = (await finder.supply.total(channel, mine.astype(np.uint64))).astype(np.int64)
+        if (sizes < kept).any() or sizes.sum() > finder.known.records:
+            raise astray("a class has an impossible number of records")
+        self.classes.sizes = sizes.tolist()
+        finder.remaining = finder.known.records - int(sizes.sum())
 
     def _window(self, position: int) -> list[int]:
         """The nodes that are looked at together."""
         finder, window = self.finder, [position]
         if finder.params.mode == "visit":
             return window
-        tests = finder.tests(position)
-        while window[-1] + 1 < len(finder.nodes) and tests + finder.tests(window[-1] + 1) <= WINDOW:
+        tests, later = finder.tests(position), [] if self.lending is None else self.lending.starts
+        end = min((start for start in later if start > position), default=len(finder.nodes))
+        while window[-1] + 1 < end and tests + finder.tests(window[-1] + 1) <= WINDOW:
             window.append(window[-1] + 1)
             tests += finder.tests(window[-1])
         return window
@@ -81,38 +121,54 @@ class Peeling:
     async def _settle(self, channel: Channel, waiting: FrequentTuples) -> None:
         """Publishes candidates in the order of the list: each if it still has k records when its turn has come."""
         finder, first = self.finder, len(self.classes)
-        mine = [np.zeros(0, dtype=np.int64)]
         for wave in count():
             if not len(waiting):
                 break
             at = channel.at(wave)
             blocked = waiting.blocked(finder.lattice)
             free, waiting = waiting.take(~blocked), waiting.take(blocked)
-            free = await self._admitted(at, free)
-            mine.append(self._leave(free))
+            free = await self._admitted(at, await self._alone(at, free))
+            self._leave(free)
             if len(waiting) and len(free):
                 stay = ~waiting.touched(finder.lattice, free)
                 again = waiting.take(~stay)
                 stay[~stay] = await finder.test(at.at("again"), self._counts(again))
                 waiting = waiting.take(stay)
         if len(self.classes) > first:
-            total = await finder.supply.total(channel.at("count"), np.concatenate(mine).astype(np.uint64))
+            mine = await self._leaving(channel.at("keep"), first)
+            total = await finder.supply.total(channel.at("count"), mine.astype(np.uint64))
             sizes = total.astype(np.int64)
             if sizes.min() < finder.params.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
                 raise astray("a class has an impossible number of records")
             self.classes.sizes += sizes.tolist()
             finder.left(np.stack(self.classes.boxes[first:]), sizes)
 
-    def _leave(self, published: FrequentTuples) -> Longs:
-        """Takes the records of tuples that are published out of play; the number of them that this party has."""
-        own = self.finder.own
-        items, place = own.in_play(), self._place(published)
-        numbers = self.classes.add(published)
-        items, place = items[place >= 0], place[place >= 0]
-        own.label[items] = numbers[place]
-        mine = np.zeros(len(published), dtype=np.int64)
-        np.add.at(mine, place, own.counts[items])
-        return mine
+    async def _alone(self, channel: Channel, free: FrequentTuples) -> FrequentTuples:
+        """The same tuples, where those that have k records without spare ones borrow none."""
+        if not (len(free) and free.borrows.any()):
+            return free
+        remaining = replace(free, borrows=np.zeros(len(free), dtype=bool))
+        return replace(free, borrows=~await self.finder.test(channel.at("alone"), self._counts(remaining)))
+
+    def _leave(self, published: FrequentTuples) -> None:
+        """Publishes tuples; this party's records in them leave for them."""
+        items, place = self._members(published)
+        self.finder.own.label[items] = self.classes.add(published)[place]
+        if self.lending is not None:
+            self.lending.move(items)
+
+    async def _leaving(self, channel: Channel, first: int) -> Longs:
+        """The number of this party's records that are out of play for good with each class from the first one on."""
+        own, lending, number = self.finder.own, self.lending, len(self.classes) - first
+        items = np.flatnonzero(own.label >= first)
+        place = own.label[items] - first
+        if lending is None:
+            return tally(place, number, own.counts[items])
+        clipped = lending.clipped(items, place, number)
+        enough = (await self.finder.test(channel, clipped.ravel())).reshape(clipped.shape)
+        if not enough[:, -1].all():
+            raise astray("a class has fewer records than its tuple had")
+        return lending.keep(items, place, np.stack(self.classes.boxes[first:]), enough)
 
     async def _release_rest(self, channel: Channel) -> None:
         """Makes one class, without labels, of what is left over and of classes that are taken back for it.
@@ -205,15 +261,31 @@ class Peeling:
 
     def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
-        return self._lie_in(candidates)[1]
+        return self._lie_in(candidates, self.finder.own.in_play())[1]
 
     def _counts(self, candidates: FrequentTuples) -> Longs:
-        """This party's number of remaining records in each candidate; a record may lie in several."""
-        return self._lie_in(candidates)[0]
+        """This party's number of records in each candidate; a record may lie in several."""
+        counts = self._lie_in(candidates, self.finder.own.in_play())[0]
+        for which, items in self._spare(candidates):
+            counts[which] += self._lie_in(candidates.take(which), items)[0]
+        return counts
 
-    def _lie_in(self, candidates: FrequentTuples) -> tuple[Longs, Longs]:
+    def _members(self, candidates: FrequentTuples) -> tuple[Longs, Longs]:
+        """This party's items that lie in one of these free candidates, and in which."""
+        parts = [(np.arange(len(candidates)), self.finder.own.in_play()), *self._spare(candidates)]
+        lying = [(items, which, self._lie_in(candidates.take(which), items)[1]) for which, items in parts]
+        members = [(items[place >= 0], which[place[place >= 0]]) for items, which, place in lying]
+        return np.concatenate([items for items, _ in members]), np.concatenate([place for _, place in members])
+
+    def _spare(self, candidates: FrequentTuples) -> Iterator[tuple[Longs, Longs]]:
+        """The candidates of each node that borrow, and this party's spare items that are counted there."""
+        if self.lending is not None:
+            for node in np.unique(candidates.node[candidates.borrows]).tolist():
+                which = np.flatnonzero(candidates.borrows & (candidates.node == node))
+                yield which, self.lending.counted(node)
+
+    def _lie_in(self, candidates: FrequentTuples, items: Longs) -> tuple[Longs, Longs]:
         lattice, nodes, own = self.finder.lattice, self.finder.nodes, self.finder.own
-        items = own.in_play()
         codes = np.ascontiguousarray(own.codes[:, items])
         return lattice.lie_in(nodes[candidates.node], candidates.boxes, codes, own.counts[items])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from covey.study import Study
 Close = Callable[[list[Ints], list[int], Longs], tuple[list[Ints], list[int], Longs]]
 """What becomes of the classes' boxes and sizes, and of each record's class, once all nodes were visited."""
 
+Visits = Callable[[Sequence[Hierarchy], Ints, Ints, int, Admits], tuple[list[Ints], list[int], Longs]]
+"""The boxes and sizes of the classes, and each record's class or -1, from trees, nodes, records, k and a rule."""
+
 
 def peel_all(
     study: Study,
@@ -30,16 +33,17 @@ def peel_all(
     owner: Longs | None = None,
     close: Close | None = None,
     refine: bool = False,
+    visits: Visits = peel,
 ) -> tuple[PublishedClasses, Longs]:
     """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
 
     At most `nodes` generalizations are visited; the list of them may know which `pairs` of values k records share. With
     `merge`, records that are left over join the cheapest classes, where each record's `owner` is given only those in
     which the owner has records. `close` says what becomes of the classes before that; with `refine`, their labels are
-    narrowed as far as all their records allow.
+    narrowed as far as all their records allow. `visits` peels the records at the nodes of the list.
     """
     listed = list_nodes(study, trees, marginals.of_records(study, trees, codes, pairs), nodes)
-    boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
+    boxes, sizes, klass = visits(trees, listed, codes, study.privacy.k, admits)
     if close is not None:
         boxes, sizes, klass = close(boxes, sizes, klass)
     if refine and boxes:

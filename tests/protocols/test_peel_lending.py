@@ -1,0 +1,151 @@
+"""Lending: classes give what they do not need to tuples that lack a few, as a trusted party would have them do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.harness.tiers import THOROUGH
+from tests.protocols.peelers import Person, draw_people, study_of, tables_of, visit
+from tests.protocols.test_peel import agrees
+
+from covey.arrays import Bits, Longs, Words
+from covey.errors import InputError
+from covey.protocols import peel
+from covey.protocols.peel.lending_rules import limits, pays, places, stages, units
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.search import Finder
+from covey.protocols.peel.supply import Supply
+from covey.study import Study
+from covey.wire import Channel
+
+OFF = "k_insider = 1"
+
+
+def lending(parties: int = 3, *, k: int, privacy: str = "", options: str = "") -> Study:
+    return study_of(parties, k=k, privacy=privacy, options=f"lend = true\n{options}")
+
+
+@settings(max_examples=10 if THOROUGH else 3, deadline=None)
+@given(
+    st.integers(3, 6),
+    st.integers(5, 30),
+    st.integers(2, 9),
+    st.sampled_from(("visit", "wave")),
+    st.sampled_from(("", OFF, "k_insider = 3")),
+    st.integers(0, 10**6),
+)
+def test_the_parties_publish_what_a_trusted_party_would(
+    parties: int, rows: int, k: int, mode: str, privacy: str, seed: int
+) -> None:
+    if privacy == "k_insider = 3" and k < 4:
+        privacy = ""
+    agrees(lending(parties, k=k, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1'), draw_people(parties, rows, seed))
+
+
+def test_less_is_lost_and_classes_keep_k_and_the_insider_k() -> None:
+    with_loans, without, other = 0.0, 0.0, 0
+    for seed in range(6):
+        people = draw_people(3, 60, seed)
+        plain, study = study_of(3, k=8), lending(k=8)
+        before, after = (peel.ideal(each, tables_of(each, people)).figures for each in (plain, study))
+        assert before is not None
+        assert after is not None
+        assert (after.k_reached or 0) >= 8
+        assert (after.insider_k or 0) >= 2
+        with_loans += after.loss["lm"] or 0.0
+        without += before.loss["lm"] or 0.0
+        other += after.loss != before.loss
+    assert other >= 3
+    assert with_loans < 0.99 * without
+
+
+def test_the_release_does_not_depend_on_the_mode_nor_on_buckets() -> None:
+    people = draw_people(4, 40, 7)
+    first, second = (
+        agrees(lending(4, k=6, options=options), people).table
+        for options in ('mode = "visit"', 'mode = "wave"\nbuckets = 16')
+    )
+    assert first.equals(second)
+    agrees(lending(4, k=6, options='leftover = "merge"\nrefine = false'), people)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "options", "why"),
+    [
+        ("l = 2", "", "not for l; leave out l"),
+        ("t = 0.5", "", "not for t; leave out t"),
+        ("most_of_a_class = 0.7", "", "not for most_of_a_class"),
+        ("k_insider = 2", 'insider = "clip"', 'take insider = "none-or-many"'),
+        ("", 'mode = "skip"', 'take mode = "visit" or "wave"'),
+    ],
+)
+def test_what_lending_could_undo_is_refused(privacy: str, options: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        Parameters.of(lending(k=4, privacy=privacy, options=options))
+
+
+def test_two_parties_do_not_lend() -> None:
+    with pytest.raises(InputError, match="three parties or more"):
+        Parameters.of(lending(2, k=4))
+
+
+def test_the_rules() -> None:
+    assert stages(10) == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert stages(256)[:4] == [0, 1, 4, 9]
+    assert len(stages(2000)) == 16
+    assert limits(10, 3, 2) == [4, 5, 6, 7, 8, 9, 10]
+    assert limits(5, 10, 2) == [2, 3, 4, 5]  # less would leave one record of others
+    assert limits(2, 3, 3) == [2]
+    assert places(5) == 2
+    assert not pays(5, 3, 0, 100, 100)  # no third place
+    assert pays(5, 1, 8, 10, 100)  # 10 * 8 <= 20 * 4
+    assert not pays(5, 2, 8, 10, 100)
+    assert pays(10, 1, -5, 0, 100)  # who loses less by the move always may
+
+
+@pytest.mark.parametrize("records", [3, 10, 57, 1000])
+def test_the_units_tell_how_many_remain_to_within_a_quarter(records: int) -> None:
+    k, parts = 5, np.array([records // 2, records // 3, records - records // 2 - records // 3])
+    asked = units(k, 2000)
+    reached = [int((parts // unit).sum()) >= k for unit in asked]
+    assert reached == sorted(reached, reverse=True)
+    assert reached[0] == (records >= k)
+    if reached[0]:
+        last = asked[reached.index(False)]
+        assert last * k / 1.25 - 3 * last <= records < (k + 3) * last
+
+
+class Seen:
+    """All that is opened in the visits of a run, as everyone sees it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, of: str) -> None:
+        self.answers: list[list[bool]] = []
+        self.counts: list[list[int]] = []
+        test, total = Finder.test, Supply.total
+
+        async def noted_test(finder: Finder, channel: Channel, mine: Longs) -> Bits:
+            found = await test(finder, channel, mine)
+            if channel.me == of:
+                self.answers.append(found.tolist())
+            return found
+
+        async def noted_total(supply: Supply, channel: Channel, mine: Words) -> Words:
+            found = await total(supply, channel, mine)
+            if channel.me == of:
+                self.counts.append(found.tolist())
+            return found
+
+        patch.setattr(Finder, "test", noted_test)
+        patch.setattr(Supply, "total", noted_total)
+
+
+def seen(study: Study, people: Mapping[str, Sequence[Person]]) -> tuple[Seen, dict[str, Longs]]:
+    """What everyone sees of the visits, and where each party's records end."""
+    with pytest.MonkeyPatch.context() as patch:
+        noted = Seen(patch, "p0")
+        outcomes = visit(study, tables_of(study, people), seed=1)
+    return noted, {name: outcome.unwrap().own.label for name, outcome in outcomes.items()}
