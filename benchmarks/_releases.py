@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -26,8 +27,11 @@ from covey.table import Table
 
 Row = dict[str, object]
 Narrow = Callable[[Ints, tuple[Hierarchy, ...], Ints, Longs], Ints]
+Visits = Callable[..., tuple[list[Ints], list[int], Longs]]
 NODES = 2000
 """The longest list of generalizations, unless a study says otherwise."""
+DEALINGS = 4
+"""Ways to deal the rows among three parties."""
 OTHERS = 6
 """Other names of the columns under which a table is peeled: what is drawn for the list follows from the names."""
 
@@ -59,6 +63,24 @@ def jointly(name: str, k: int, others: int, effort: str) -> Row:
     return {**{key: round(value, 5) for key, value in figures.items()}, "nodes": listed}
 
 
+def lending(name: str, k: int, effort: str) -> Row:
+    """The release of three parties whose classes lend, for a few ways to deal the rows at random among them."""
+    from covey.protocols.peel.ideal import visit_and_lend  # since 0.2.0
+    from covey.protocols.shared.peeling.narrowing import narrowed
+
+    table = sample(name)
+    study = replace(table.study(k), effort=effort, options={"lend": True})
+    found = []
+    for dealing in range(DEALINGS):
+        owner = np.random.default_rng(dealing).integers(3, size=table.codes.shape[1])
+        order = np.argsort(owner, kind="stable")
+        own = replace(table, codes=np.ascontiguousarray(table.codes[:, order]))
+        found.append(_peeled(own, study, (True,), narrowed, partial(visit_and_lend, study, owner[order])))
+    lost = [lm for _, _, lm in found]
+    spread = {"lm": sum(lost) / len(lost), "least": min(lost), "most": max(lost)}
+    return {**{key: round(value, 5) for key, value in spread.items()}, "nodes": found[0][0]}
+
+
 def jointly_before(name: str, k: int) -> Row:
     """The same by 0.1.0, which looked at no pairs of values and narrowed no labels."""
     table = sample(name)
@@ -67,7 +89,7 @@ def jointly_before(name: str, k: int) -> Row:
 
 
 def _peeled(
-    table: Sample, study: Study, pairs: tuple[bool, ...], narrow: Narrow | None = None
+    table: Sample, study: Study, pairs: tuple[bool, ...], narrow: Narrow | None = None, visits: Visits = peel_jointly
 ) -> tuple[int, float, float]:
     """The length of the list, and the loss with labels as they were visited and as they are narrowed."""
     k, trees = study.privacy.k, tuple(column.tree() for column in study.quasi)
@@ -83,7 +105,7 @@ def _peeled(
 
     rows = cast(Table, SimpleNamespace(trees=trees, codes=codes, rows=codes.shape[1]))
     listed = nodes.list_nodes(study, trees, marginals.ideal(study, [rows], *pairs), NODES)
-    boxes, sizes, klass = peel_jointly(trees, listed, codes, k, admits)
+    boxes, sizes, klass = visits(trees, listed, codes, k, admits)
     narrower = boxes if narrow is None else list(narrow(np.stack(boxes), trees, codes, klass))
     wide, lm = (
         float(PublishedClasses.of(len(trees), each, sizes).figures(study, trees, codes.shape[1]).loss["lm"] or 0.0)

@@ -10,6 +10,7 @@ is.
     loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is;
                                without narrowed labels, and before; beside ARX also under other names of the columns
     loss efforts fars:10       the same with the other efforts: shorter and longer lists of generalizations
+    loss lend fars:10          the same where classes lend, for four ways to deal the rows: normal and thorough lists
     loss search fars:10:600    ten minutes (of CPU) of search from our own release on (long_search)
     loss exact                 small samples of CMC, solved by integer programming; and lower bounds
     loss diverse               Adult with distinct l = 2
@@ -35,7 +36,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from benchmarks._measuring import RESULTS, ROOT, Row, apart, earlier_tree, run_parts
-from benchmarks._releases import OTHERS, jointly, jointly_before, one_owner
+from benchmarks._releases import OTHERS, jointly, jointly_before, lending, one_owner
 from benchmarks._tables import FILES, SHAPES, Sample, names, sample
 from benchmarks.long_search import search_long
 from covey.anonymizers.peel import EFFORTS, lattice, peel
@@ -170,6 +171,12 @@ def _joint_efforts(arguments: list[str]) -> Iterator[Row]:
             yield _row(name, k, {"effort": effort, **apart(jointly, name, k, _others(name), effort)})
 
 
+def _lend(arguments: list[str]) -> Iterator[Row]:
+    for name, k, efforts in _points(arguments):
+        for effort in efforts or ("normal", "thorough"):
+            yield _row(name, k, {"effort": effort, **apart(lending, name, k, effort)})
+
+
 def _others(name: str) -> int:
     return OTHERS if name in PUBLISHED["arx"] else 0
 
@@ -258,8 +265,8 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
 
 
 PARTS = {
-    "one": _one, "joint": _joint, "efforts": _joint_efforts, "search": _search, "exact": _exact, "diverse": _diverse,
-    "picture": _picture,
+    "one": _one, "joint": _joint, "efforts": _joint_efforts, "lend": _lend, "search": _search, "exact": _exact,
+    "diverse": _diverse, "picture": _picture,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ TABLES = {
     "distinct": "all distinct", "skewed": "skewed", "wide": "wide", "deep": "deep",
 }  # fmt: skip
 """The tables on which loss is measured, in the page's order and words."""
+LENT = {"normal": "with `lend = true`", "thorough": 'and `effort = "thorough"`'}
 EFFORTS = {"before": "0.1.0", "quick": "`quick`", "normal": "`normal`", "thorough": "`thorough`"}
 
 
@@ -75,6 +76,27 @@ def joint_efforts(found: Results) -> str:
     return table(("table", "k", *list(EFFORTS.values())[1:]), lines)
 
 
+def lent(found: Results) -> str:
+    """The loss of parties together where classes lend, beside ARX's and that without."""
+    rows = {(*_of(row), row["effort"]): row for row in found["lend"]}
+    plain = {_of(row): row for row in found["joint"]}
+    lines = [
+        (*_named(point), short(number(plain[point], "lm")), *(_spread(rows.get((*point, each))) for each in LENT))
+        for point, _ in sorted({(name, k): None for name, k, _ in rows}.items(), key=_in_order)
+    ]
+    return table(("table", "k", "without", *LENT.values()), lines)
+
+
+def _spread(row: Row | None) -> str:
+    if row is None:
+        return "not measured"
+    mean, least, most = (number(row, key) for key in ("lm", "least", "most"))
+    if row["arx"] is None:
+        return f"{short(mean)} ({short(least)} to {short(most)})"
+    arx = number(row, "arx")
+    return f"{short(mean)}, {mean / arx:.3f} ({least / arx:.3f} to {most / arx:.3f})"
+
+
 def _listed(row: Row | None) -> str:
     if row is None:
         return ""
@@ -126,7 +148,7 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     "how-good.md": {
         "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search),
         "exact": ("loss", exact), "efforts": ("loss", efforts),
-        "joint-efforts": ("loss", joint_efforts),
+        "joint-efforts": ("loss", joint_efforts), "lent": ("loss", lent),
         "sent": ("peel", listed("efforts", "k|effort:code|LM=lm:loss|rounds|MB a party", "k")),
     },
 }  # fmt: skip

@@ -43,7 +43,10 @@ def test_the_parties_publish_what_a_trusted_party_would(
 ) -> None:
     if privacy == "k_insider = 3" and k < 4:
         privacy = ""
-    agrees(lending(parties, k=k, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1'), draw_people(parties, rows, seed))
+    agrees(
+        lending(parties, k=k, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1'),
+        draw_people(parties, rows, seed),
+    )
 
 
 def test_less_is_lost_and_classes_keep_k_and_the_insider_k() -> None:
@@ -149,3 +152,45 @@ def seen(study: Study, people: Mapping[str, Sequence[Person]]) -> tuple[Seen, di
         noted = Seen(patch, "p0")
         outcomes = visit(study, tables_of(study, people), seed=1)
     return noted, {name: outcome.unwrap().own.label for name, outcome in outcomes.items()}
+
+
+def people_of(lenders: tuple[int, int], others: tuple[int, int]) -> dict[str, list[Person]]:
+    """People below five and from five to nine, at p1 and p2; two much older ones are p0's."""
+    people: dict[str, list[Person]] = {"p0": [(31, "F", "a", "none"), (32, "F", "a", "none")]}
+    for name, young, older in zip(("p1", "p2"), lenders, others, strict=True):
+        ages = [age % 5 for age in range(young)] + [5 + age for age in range(older)]
+        people[name] = [(age, "F", "a", "none") for age in ages]
+    return people
+
+
+def loans(labels: dict[str, Longs], people: Mapping[str, Sequence[Person]]) -> int:
+    """How many records of people below five ended in the class of all below ten, which is the second."""
+    return sum(
+        int((labels[name] == 1)[[age < 5 for age, *_ in own]].sum()) for name, own in people.items() if name != "p0"
+    )
+
+
+def test_nobody_can_tell_how_many_records_were_lent() -> None:
+    """An attack by subtraction: two worlds that everyone sees alike, in which a class has lent two records, or one.
+
+    Of fourteen people below five two go to six others, or of thirteen one goes to seven. All answers, all counts and
+    the release are the same. With the first class's size opened before it lent, the worlds would differ.
+    """
+    study = lending(k=8, privacy=OFF)
+    worlds = [people_of((7, 7), (3, 3)), people_of((9, 4), (3, 4))]
+    views, ends = zip(*(seen(study, people) for people in worlds), strict=True)
+    assert [loans(labels, people) for labels, people in zip(ends, worlds, strict=True)] == [2, 1]
+    assert views[0].answers == views[1].answers
+    assert views[0].counts == views[1].counts == [[8], [8], [12, 8]]
+    assert agrees(study, worlds[0]).table.equals(agrees(study, worlds[1]).table)
+
+
+def test_every_number_that_is_opened_counts_k_records_or_more() -> None:
+    people = draw_people(4, 40, 3)
+    view, labels = seen(lending(4, k=6, options='mode = "wave"'), people)
+    assert min(min(row) for row in view.counts) >= 6
+    sizes = sum(np.bincount(own[own >= 0], minlength=len(view.counts[-1])) for own in labels.values())
+    assert view.counts[-1] == np.asarray(sizes).tolist()
+    kept = [count for row in view.counts[:-1] for count in row]
+    assert all(size >= least for size, least in zip(view.counts[-1], kept, strict=True))
+    assert kept != view.counts[-1]

@@ -18,8 +18,8 @@ from __future__ import annotations
 from covey.protocols.peel.cost import foresee
 from covey.protocols.peel.ideal import ideal
 from covey.protocols.peel.leakage import LEAKAGE
-from covey.protocols.peel.lending import accepts
 from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
+from covey.protocols.peel.records import accepts
 from covey.protocols.peel.role import holder
 from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared.script import recorded

@@ -24,26 +24,13 @@ from typing import Self
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
-from covey.errors import InputError
 from covey.measures import integer_costs
-from covey.protocols.peel.lending_rules import LATER, LEND, limits, places, stages
+from covey.protocols.peel.lending_rules import LATER, limits, places, stages
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.peel.tuples import Lattice
-from covey.protocols.shared import rows
 from covey.protocols.shared.peeling.marginals import measure_of
 from covey.study import Study
-from covey.table import Table
-
-
-def accepts(study: Study, own: Table) -> None:
-    """Raises InputError for a table whose rows cannot be lent, or are too long to be released."""
-    rows.accepts(study, own)
-    if LEND.of(study.options) and own.counts is not None:
-        raise InputError(
-            "[protocol] lend = true moves single records, and this table's rows stay on their engine, where equal ones "
-            "are one; read them into memory, or leave out lend"
-        )
 
 
 @dataclass

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Ints, Longs
+from covey.errors import InputError
 from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel.lending_rules import LEND
 from covey.protocols.peel.parameters import Parameters
+from covey.protocols.shared import rows
 from covey.schema import Column
+from covey.study import Study
 from covey.table import Table, group, tally
 
 
@@ -72,3 +76,13 @@ class OwnRecords:
         for column in self.values:
             np.add.at(values, (where[rows], column[rows]), 1 if self.records is None else self.records[rows])
         return Histograms(counts, values)
+
+
+def accepts(study: Study, own: Table) -> None:
+    """Raises InputError for a table whose rows cannot be lent, or are too long to be released."""
+    rows.accepts(study, own)
+    if LEND.of(study.options) and own.counts is not None:
+        raise InputError(
+            "[protocol] lend = true moves single records, and this table's rows stay on their engine, where equal ones "
+            "are one; read them into memory, or leave out lend"
+        )
