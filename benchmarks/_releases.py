@@ -72,7 +72,7 @@ def lending(name: str, k: int, effort: str) -> Row:
     study = replace(table.study(k), effort=effort, options={"lend": True})
     found = []
     for dealing in range(DEALINGS):
-        owner = np.random.default_rng(dealing).integers(3, size=table.codes.shape[1])
+        owner = np.asarray(np.random.default_rng(dealing).integers(3, size=table.codes.shape[1]), dtype=np.int64)
         order = np.argsort(owner, kind="stable")
         own = replace(table, codes=np.ascontiguousarray(table.codes[:, order]))
         found.append(_peeled(own, study, (True,), narrowed, partial(visit_and_lend, study, owner[order])))

@@ -12,12 +12,11 @@ import pytest
 from tests.harness.parties import Outcome, run_parties
 from tests.protocols.peelers import Person, draw_people, list_of, marginals_of, names_of, study_of, tables_of
 
-from covey.arrays import Words
+from covey.arrays import Longs, Words
 from covey.crypto.field import F61, Field
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, PeerError
 from covey.protocols.peel import leftover, marginals, search, two_party
-from covey.protocols.peel.classes import FrequentTuples
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.purity import Examination
 from covey.protocols.peel.records import OwnRecords
@@ -212,8 +211,8 @@ def test_tuples_that_can_never_be_told_apart_end_the_run(monkeypatch: pytest.Mon
 class OtherCounts(Peeling):
     """Counts more records of the first classes than it has, once their tuples are known."""
 
-    def _leave(self, published: FrequentTuples) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        found = super()._leave(published)
+    async def _leaving(self, channel: Channel, first: int) -> Longs:
+        found = await super()._leaving(channel, first)
         found[: len(self.more)] += np.array(self.more, dtype=np.int64)[: len(found)]
         return found
 

@@ -10,16 +10,18 @@ LEND = Flag(
     "classes with more records than they need lend some to combinations that lack a few to reach k (default false): "
     "about 1% less loss, and more in the ledger; for three parties or more that ask for k and k_insider alone",
 )
-STAGES = 16
-"""Places of the list at which records become spare, at most; the nearer to its beginning, the closer."""
+STAGES, OF_FEW = 16, 24
+"""Places of the list at which records become spare, at most, and those of a list of FEW nodes."""
+FEW = 100
 LATER = 10
 """A record that finds no class at a node is taken to lose more later: 2 / LATER of what it would lose there, and
 1 / LATER of a column at most."""
 
 
 def stages(nodes: int) -> list[int]:
-    """The places of a list of so many nodes at which records become spare; the first is 0."""
-    return sorted({nodes * place * place // STAGES**2 for place in range(STAGES)})
+    """The places of a list of so many nodes at which records become spare; near its beginning they are closest."""
+    number = OF_FEW if nodes <= FEW else STAGES
+    return sorted({nodes * place * place // number**2 for place in range(number)})
 
 
 def places(k: int) -> int:
