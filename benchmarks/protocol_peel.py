@@ -2,9 +2,9 @@
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
 party's. `plan`: what a party foresees from its own rows. `growth`: larger tables like Adult, all parties in one
-process over memory. `efforts`: what each effort (`[utility] effort`) sends and loses, in one process as well. The
-table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
-loss|tls|plan|growth|efforts|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k,
+process over memory. `efforts`: what each effort (`[utility] effort`) sends and loses, in one process as well; `lend`:
+the same without and with lending. The table is looked for beside the project (shared/data/adult). `python -m benchmarks
+peel loss|tls|plan|growth|efforts|lend|memory|insider` runs a part, `… peel tls 10:3:wave:0` one point of it (k,
 parties, mode, latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that bandwidth; what was measured before is
 kept beside it.
 
@@ -63,7 +63,20 @@ DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) fo
 PLANNED = "10:3:wave,50:3:wave,50:10:wave"
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
 EFFORTS = "10:quick,10:normal,10:thorough,50:quick,50:normal,50:thorough"
-KEYS = ("k", "effort", "parties", "dealt", "mode", "latency ms", "bandwidth", "tree", "rows", "buckets per record")
+LENT = "10:false,10:true,50:false,50:true"
+KEYS = (
+    "k",
+    "effort",
+    "lend",
+    "parties",
+    "dealt",
+    "mode",
+    "latency ms",
+    "bandwidth",
+    "tree",
+    "rows",
+    "buckets per record",
+)
 """The keys of a row; a second measurement with the same keys replaces the first."""
 
 
@@ -180,10 +193,20 @@ def one_growth(text: str) -> Row:
 def one_effort(text: str) -> Row:
     """One run of three parties in this process: k and the effort."""
     k, effort = text.split(":")
-    study = replace(study_of(int(k), 3, 'mode = "wave"'), effort=effort)
+    return {"effort": effort, **_sent(int(k), replace(study_of(int(k), 3, 'mode = "wave"'), effort=effort))}
+
+
+def one_lending(text: str) -> Row:
+    """One run of three parties in this process: k, and whether classes lend."""
+    k, lend = text.split(":")
+    return {"lend": lend, **_sent(int(k), study_of(int(k), 3, f'mode = "wave"\nlend = {lend}'))}
+
+
+def _sent(k: int, study: Study) -> Row:
+    """What a run of three parties in waves sends and loses."""
     release = covey.simulate(study, deal(study, str(_adult.TABLE), seed=seed_of(1)), seed=1)
     return {
-        "k": int(k), "parties": 3, "mode": "wave", "effort": effort, "lm": round(release.loss.lm or 0.0, 5),
+        "k": k, "parties": 3, "mode": "wave", "lm": round(release.loss.lm or 0.0, 5),
         "rounds": release.summary["rounds"], "MB a party": round(int(str(release.summary["bytes"])) / 3e6),
     }  # fmt: skip
 
@@ -277,6 +300,7 @@ PARTS = {
     "plan": measure(one_plan, PLANNED),
     "growth": measure(one_growth, GROWTH),
     "efforts": measure(one_effort, EFFORTS),
+    "lend": measure(one_lending, LENT),
     "memory": measure(one_memory, "1,4,16,64"),
     "insider": measure_insider,
 }

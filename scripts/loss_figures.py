@@ -149,6 +149,7 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
         "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search),
         "exact": ("loss", exact), "efforts": ("loss", efforts),
         "joint-efforts": ("loss", joint_efforts), "lent": ("loss", lent),
+        "lent-sent": ("peel", listed("lend", "k|lend:code|LM=lm:loss|rounds|MB a party", "k")),
         "sent": ("peel", listed("efforts", "k|effort:code|LM=lm:loss|rounds|MB a party", "k")),
     },
 }  # fmt: skip

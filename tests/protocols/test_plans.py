@@ -19,6 +19,7 @@ CURVE = 'method = "curve"\ngrid = 4096'
 POPULATION = 'population = "population.csv"'
 CASES: list[Case] = [
     ("peel, long, visits", lambda: made_up("peel", 2, 300)),
+    ("peel, lending", lambda: made_up("peel", 3, 300, options='lend = true\nmode = "wave"')),
     ("suppress, wide", lambda: made_up("suppress", 8, 300, parties=2)),
     ("generalize, wide", lambda: made_up_columns("generalize", 10, 300)),
     ("federate, wide", lambda: made_up_columns("federate", 10, 400, options=POPULATION, roles="recipient")),
@@ -36,6 +37,7 @@ CASES: list[Case] = [
     ("cluster, wide", lambda: made_up("cluster", 10, 150)),
     ("peel, wide, visits", lambda: made_up("peel", 8, 100)),
     ("peel, long, skips", lambda: made_up("peel", 3, 600, options='mode = "skip"')),
+    ("peel, lending, five, visits", lambda: made_up("peel", 3, 200, parties=5, k=10, options="lend = true")),
     ("peel, five", lambda: made_up("peel", 3, 200, parties=5, k=10)),
     ("peel, sample", lambda: sample("peel")),
     ("suppress, long", lambda: made_up("suppress", 2, 1500, parties=2)),
@@ -61,7 +63,7 @@ SURVEYS: list[tuple[int, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trial"), few_first(CASES, 6))
+@pytest.mark.parametrize(("name", "trial"), few_first(CASES, 7))
 def test_a_run_takes_what_its_plan_says(name: str, trial: Callable[[], Trial]) -> None:
     assert_close(compare(trial()))
 

@@ -62,8 +62,7 @@ LEND = Leakage(
         "{k} share it without these, too. If not, the class has some of them; not how many, nor from which classes",
         "of each class: the smallest number, from {low} on, with which it has {k} records if each party's count for it "
         "at most; and how many records it does not lend, {k} or more. How many it has is known after the last visit",
-        "at {stages} places of the list: whether {k} or more records are in no class yet and, if so, how many, to "
-        "within about a quarter",
+        "at {stages} places of the list: whether {k} or more records are in no class yet and, if so, roughly how many",
     )
 )
 REST = Leakage(
