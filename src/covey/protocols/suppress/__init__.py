@@ -47,9 +47,9 @@ PROTOCOL = Protocol(
     guarantees="k. Take suppress where values are never to be coarsened, where most tuples are frequent and only the "
     "rare ones have to go; take peel or cluster where columns have hierarchies, or for l",
     released_to="every party with rows",
+    roles={"holder": role.holder, "authority": role.authority},
     phases=("keys", "frequent", "test", "compare", "release"),
     leakage=leakage.LEAKAGE,
-    roles={"holder": role.holder, "authority": role.authority},
     receives=lambda study, party: party != AUTHORITY,
     foresee=cost.foresee,
     rehearse=cost.foresee,
