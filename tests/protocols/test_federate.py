@@ -75,7 +75,11 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
         ("bits = 256", "bits = 1000", "3072"),
         ("bits = 256", "bits = 256\nalpha = 1.5", "alpha"),
         ("bits = 256", "bits = 256\ncandidates = -1", "candidates"),
-        ('values = ["F", "M"]', f'values = ["F", "{"M" * 1025}"]', "'sex': a label .* 1,025 characters; .*1,024"),
+        (
+            'values = ["F", "M"]',
+            f'values = ["F", "{"M" * 1025}"]',
+            "'sex': a label .* 1,025 characters; .*1,024",
+        ),
         ("bits = 256", 'bits = 256\nalpha = "half"', "alpha"),
         ("bits = 256", "bits = 256\nalpha = true", "alpha"),
         ("bits = 256", "bits = 256\ncandidates = 257", "candidates"),
