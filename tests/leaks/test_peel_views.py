@@ -84,8 +84,10 @@ def opened(outcomes: Outcomes, parts: Callable[[Outcomes, str], list[Words]], fi
     return [shares.total(each, field) for each in zip(*(parts(outcomes, name) for name in outcomes), strict=True)]
 
 
-def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tuple[Outcomes, Mapping[str, Table]]:
-    study = study_of(3, k=k, privacy="k_insider = 1", options=f"buckets = {per_record}")
+def run(
+    rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3, options: str = ""
+) -> tuple[Outcomes, Mapping[str, Table]]:
+    study = study_of(3, k=k, privacy="k_insider = 1", options=f"buckets = {per_record}\n{options}")
     tables = tables_of(study, draw_people(3, rows, seed))
     return visit(study, tables, seed=seed), tables
 
@@ -158,9 +160,9 @@ def statistics(view: Mapping[str, list[Words]]) -> dict[str, object]:
     return answers
 
 
-@pytest.mark.parametrize("peer", ["p1", "p2"])
-def test_a_simulator_without_the_others_records_makes_the_same_view(peer: str) -> None:
-    outcomes, _ = run(rows=400)
+@pytest.mark.parametrize(("peer", "options"), [("p1", ""), ("p2", ""), ("p1", "lend = true")])
+def test_a_simulator_without_the_others_records_makes_the_same_view(peer: str, options: str) -> None:
+    outcomes, _ = run(rows=400, options=options)
     real = real_view(outcomes, "p0", peer)
     shape = {kind: [len(row) for row in rows] for kind, rows in real.items()}
     made_up = simulated_view(shape, [row == 0 for row in real["sum"]], seed=5)
