@@ -242,6 +242,7 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
         for who, part, key in (
             ("ARX", "joint", "arx"),
             ("three parties", "joint", "lm"),
+            ("three parties, lending", "lend", "lm"),
             ("one owner", "one", "lm"),
         )
         for row in kept.get(part, [])
