@@ -71,6 +71,7 @@ def assert_readable(page: Page) -> None:
 def tab_to(page: Page, wanted: Locator) -> ElementHandle:
     """Presses Tab until the focus is there, or on its group of choices; on the way it is always seen."""
     target = wanted.element_handle()
+    page.wait_for_load_state()  # a page that is read already may still wait for its style
     for _ in range(300):
         page.keyboard.press("Tab")
         there, problem = page.evaluate(_FOCUS, target)
