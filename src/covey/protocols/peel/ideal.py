@@ -65,7 +65,7 @@ def visit_and_lend(
     turn = np.array([sorted(names).index(name) for name in names])[owner]
     costs, scale = integer_costs(trees, measure_of(study), None, params.weights)
     klass, spare, paid = np.full(len(owner), -1), np.zeros(len(owner), dtype=bool), np.zeros(len(owner), dtype=np.int64)
-    ripe, boxes = spare, list[Ints]()
+    ripe, boxes = spare.copy(), list[Ints]()
     for number, levels in enumerate(nodes):
         if number in lending_rules.stages(len(nodes)):
             if (klass < 0).sum() < k:
@@ -100,7 +100,8 @@ def visit_and_lend(
                 for limit in lending_rules.limits(k, len(names), params.none_or_many or 1)
                 if sum(min(len(part), limit) for part in by_party) >= k
             )
-            klass[of_class], paid[of_class], spare[of_class] = len(boxes), price[of_class], False
+            klass[of_class], paid[of_class] = len(boxes), price[of_class]
+            spare[of_class] = ripe[of_class] = False
             for part in by_party:
                 spare[part[limit : limit + k]] = True
             boxes.append(tuples[each])

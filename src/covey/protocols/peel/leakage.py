@@ -27,7 +27,8 @@ VISITS_LENDING = Leakage(
         "the classes of the release one after the other, at up to {nodes} levels of generalization: which combinations "
         "of values {k} or more records share, of those in no class yet and of some that earlier classes do not need. "
         "Everyone then knows that fewer share any other combination there",
-        VISITS.everyone[1],
+        "for each group of combinations that is tested: whether {k} or more of these records are in it and, if so, "
+        "whether all of them have the same values; never how many they are, nor whose",
     )
 )
 TWO = Leakage(
@@ -59,10 +60,13 @@ DIVERSE_ONLY = Leakage(
 LEND = Leakage(
     everyone=(
         "for combinations that {k} or more records share if some are counted that earlier classes do not need: whether "
-        "{k} share it without these, too. If not, the class has some of them; not how many, nor from which classes",
+        "{k} share it without these, too. If not, and it becomes a class, it has some of them; not how many, nor from "
+        "which classes",
         "of each class: the smallest number, from {low} on, with which it has {k} records if each party's count for it "
-        "at most; and how many records it does not lend, {k} or more. How many it has is known after the last visit",
+        "at most, which says roughly how the class is spread over the parties, not over which; and how many records it "
+        "does not lend, {k} or more. How many it has is known after the last visit",
         "at {stages} places of the list: whether {k} or more records are in no class yet and, if so, roughly how many",
+        "which of its own records were lent, and to which class",
     )
 )
 REST = Leakage(

@@ -81,8 +81,12 @@ class Lending:
         return np.asarray(items[pays & (place <= places(self.params.k))])
 
     def move(self, items: Longs) -> None:
-        """Notes that items have left for a new class: they are not spare until it is known what that class keeps."""
+        """Notes that items have left for a new class: they are not counted again before the next stage.
+
+        So what is counted at a node only grows less in a stage, however its visits are taken together.
+        """
         self._spare[items] = False
+        self._ripe[items] = False
 
     def clipped(self, items: Longs, place: Longs, classes: int) -> Longs:
         """The number of records of each class if each party's count for a limit at most (classes x limits)."""

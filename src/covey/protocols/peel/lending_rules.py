@@ -34,7 +34,7 @@ def limits(k: int, parties: int, fewest: int) -> list[int]:
 
     With `fewest` or more, no party sees fewer records of others than that after a class has lent, unless it saw none.
     """
-    found = [min(k, max(-(-k // parties), fewest))]
+    found = [max(-(-k // parties), fewest)]
     while found[-1] < k:
         found.append(min(k, found[-1] + max(1, k // 32)))
     return found

@@ -16,7 +16,7 @@ from covey.protocols.peel.choice import LARGEST
 from covey.protocols.peel.closeness import Closeness, rounding
 from covey.protocols.peel.diversity import Conditions
 from covey.protocols.peel.entropy import Entropy
-from covey.protocols.peel.lending_rules import LEND
+from covey.protocols.peel.lending_rules import LEND, places
 from covey.protocols.peel.measured import Distinct
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
@@ -286,6 +286,8 @@ def _lends(study: Study) -> bool:
     for what, instead in refused:
         if here.get(what, getattr(study.privacy, what, None) is not None):
             raise InputError(f"[protocol] lend = true is not for {what}; {instead}, or leave out lend")
+    if not places(study.privacy.k):
+        raise InputError("[protocol] lend = true is for k of 3 or more; leave it out")
     if len(study.parties) == 2:
         raise InputError(
             "[protocol] lend = true is for three parties or more: between two every count is seen; leave it out"

@@ -241,7 +241,8 @@ def rehearse(
         finder = _Finder(
             params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, known, near=near, weight=weight
         )
-        lending = Lending.of(study, params, own, owners, finder.lattice, nodes) if params.lend else None
+        turns = np.array([sorted(spent.parties).index(name) for name in spent.parties])[owners]
+        lending = Lending.of(study, params, own, turns, finder.lattice, nodes) if params.lend else None
         peeling = _Peeling(finder, lending=lending, by_owner=by_owner)
         await gather(peeling.run(channel, lambda done: None), *(supply.work() for _ in range(LANES)))
         spent.rounds, spent.classes = depth.current(), len(peeling.classes.sizes)
