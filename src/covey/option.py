@@ -1,6 +1,6 @@
 """Options with a name, a type, a default and a sentence: protocols and algorithms declare theirs, everyone reads them.
 
-A study file gives values (`mode = "wave"`), the command line gives texts (`--option start=paper`). Both are checked
+A study file gives values (`schedule = "exact"`), the command line texts (`--option start=paper`). Both are checked
 here, so that a wrong value is refused with the same sentence, before anything runs.
 """
 
@@ -115,6 +115,19 @@ class File(Option[str]):
         if not isinstance(value, str):
             raise ValueError(f'{self.name} must name a file: {self.name} = "…"')
         return value
+
+
+@dataclass(frozen=True)
+class Names(Option[tuple[str, ...]]):
+    """So many names, each once."""
+
+    number: int = 0
+
+    def check(self, value: Value) -> tuple[str, ...]:
+        names = tuple(name for name in value if isinstance(name, str)) if isinstance(value, tuple) else ()
+        if len(set(names)) != self.number or value != names:
+            raise ValueError(f'{self.name} must be a list of {self.number} different names: {self.name} = ["…", "…"]')
+        return names
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,23 @@
-"""The study file that the guesses make, with its hierarchy files."""
+"""A study drafted from data, with its hierarchy files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from itertools import chain, count
 from pathlib import Path
 
 from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
-from covey.guess import trees
+from covey.guess.choice import Choice, ensure_quasi
 from covey.guess.columns import ColumnValues, look, people, repeated
-from covey.guess.roles import IN_DOUBT, Guess, as_role, decided, file_for, guess, latest_year
-from covey.plain import STEERING, Shown, slug, toml_key, toml_string
+from covey.guess.roles import Guess, as_role, guess, latest_year, quasi, spelled, without_surplus
+from covey.guess.text import listed, study_text, told_apart
+from covey.guess.trial import Trial, run
+from covey.plain import STEERING, Shown, plural, slug
 from covey.schema import Role
 from covey.sources import Data, Source, connect
-
-_PORT = 7701
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,103 +89,109 @@ def draft(
     for _, source in sources:
         refuse_names(source)
     if len(sources) == 1:
-        looked = look_at(sources[0][1], k)
-        return compose(name, looked.with_roles(roles or {}), looked.several, k)
+        looked = look_at(sources[0][1], k, roles)
+        return compose(name, looked.guesses, looked.several, k)
     shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
     alike = all(set(source.columns) == shared for _, source in sources)
     partition = "horizontal" if alike else "vertical"
     key = next((column for column in sources[0][1].columns if column in shared), None) if not alike else None
-    seen = look([source for _, source in sources])
-    found = [_keyed(each) if each.name == key else each for each in _guesses(seen, k)]
-    guesses = Looked(seen, decided(found, seen, k), {}, k).with_roles(roles or {})
-    guesses = told_apart([_listed(each, column) for each, column in zip(guesses, seen, strict=True)])
+    tables = [source for _, source in sources]
+    looked = _settled(Looked(look(tables), [], {}, k, shared=True), tables if alike else [], roles or {}, key)
+    guesses = told_apart([listed(each, column) for each, column in zip(looked.guesses, looked.columns, strict=True)])
     notes = tuple(_notes(guesses, {}, k))
-    text = _text(name, partition, guesses, sources, key, k, notes)
+    text = study_text(name, partition, guesses, sources, key, k, notes)
     return Draft(text, tuple(guesses), partition, tuple(party for party, _ in sources), notes)
 
 
 @dataclass(frozen=True)
 class Looked:
-    """One table looked at: its columns, the guesses, and the columns that name people with several rows."""
+    """Tables looked at: their columns, the guesses, and the columns that name people with several rows."""
 
     columns: list[ColumnValues]
     guesses: list[Guess]
     several: dict[str, int]
     k: int
+    shared: bool = False  # partners read the study
 
-    def with_roles(self, roles: Mapping[str, Role]) -> list[Guess]:
-        """The guesses, with the roles that a person chose. Raises InputError for a column that is not there."""
-        strange = [name for name in roles if name not in {column.name for column in self.columns}]
-        if strange:
-            raise InputError(f"there is no column {strange[0]!r}; name one of the table's columns")
-        return [
-            self.as_role(column, roles[column.name]) if roles.get(column.name, found.role) is not found.role else found
-            for column, found in zip(self.columns, self.guesses, strict=True)
-        ]
+    @property
+    def rows_of_k_people(self) -> int:
+        """Returns the k that rows need so that k people are in each class."""
+        return self.k * max(self.several.values(), default=1)
 
     def as_role(self, column: ColumnValues, role: Role) -> Guess:
         """One column in another role than the guessed one."""
-        return as_role(column, role, self.k, _ages_on(self.columns))
+        return as_role(column, role, self.rows_of_k_people, self.ages_on)
+
+    @property
+    def ages_on(self) -> date:
+        """Returns the day for which ages are computed from dates of birth."""
+        return date(latest_year(self.columns) + 1, 1, 1)
 
 
-def look_at(source: Source, k: int) -> Looked:
+def look_at(source: Source, k: int, roles: Mapping[str, Role] | None = None) -> Looked:
     """Looks at one owner's table: every column's values and role, and what names people or says the same twice."""
-    seen = look([source])
-    several = people(source, seen)
-    same = dict(repeated(source, [column for column in seen if column.name not in several]))
-    found = [_left_out(each, several, same) for each in _guesses(seen, k)]
-    return Looked(seen, decided(found, seen, k), several, k)
+    columns = look([source])
+    several = people(source, columns)
+    same = dict(repeated(source, [column for column in columns if column.name not in several]))
+    return _settled(Looked(columns, [], several, k), [source], roles or {}, None, same)
+
+
+def _settled(
+    looked: Looked,
+    tables: Sequence[Source],
+    roles: Mapping[str, Role],
+    key: str | None,
+    same: Mapping[str, str] | None = None,
+) -> Looked:
+    """The guesses of all columns, those that a person chose among them, settled by trials on the tables."""
+    strange = [name for name in roles if name not in {column.name for column in looked.columns}]
+    if strange:
+        raise InputError(f"there is no column {strange[0]!r}; name one of the table's columns")
+    k, columns = looked.rows_of_k_people, looked.columns
+    found = []
+    for column in columns:
+        if column.name in roles:
+            found.append(looked.as_role(column, roles[column.name]))
+        elif column.name == key:
+            found.append(spelled(Guess(key, Role.KEY, None, "the tables share it, so it joins their rows"), column))
+        else:
+            made = guess(column, k, looked.ages_on, shared=looked.shared)
+            found.append(_left_out(made, looked.several, same or {}))
+    found = without_surplus(ensure_quasi(found, columns, k, looked.ages_on), columns, frozenset(roles))
+
+    def attempt(guesses: Sequence[Guess], effort: str) -> Trial:
+        made = compose("trial", guesses, looked.several, looked.k)
+        return run(made.text, made.files, tables, effort)
+
+    def as_quasi(column: ColumnValues) -> Guess:
+        reason = "beside others it would single people out"
+        return spelled(quasi(column, k, looked.ages_on, reason, shared=looked.shared), column)
+
+    settled = Choice(found, columns, k, as_quasi, attempt, frozenset(roles)).settle() if tables else found
+    return Looked(columns, settled, looked.several, looked.k, looked.shared)
 
 
 def compose(name: str, guesses: Sequence[Guess], several: dict[str, int], k: int) -> Draft:
     """The draft of one owner's study from the guesses."""
     guesses = told_apart(guesses)
     notes = tuple(_notes(guesses, several, k))
-    text = _text(name, None, guesses, (), None, k * max(several.values(), default=1), notes)
+    text = study_text(name, None, guesses, (), None, k * max(several.values(), default=1), notes)
     return Draft(text, tuple(guesses), None, (), notes)
 
 
-def told_apart(guesses: Sequence[Guess], taken: Iterable[str] = ()) -> list[Guess]:
-    """The guesses, each with a file of its own, and none of those that are taken: two names may be spelled alike."""
-    used, found = set(taken), []
-    for each in guesses:
-        if each.file is None:
-            found.append(each)
-            continue
-        path, text = each.file
-        stem, _, ending = path.rpartition(".")
-        names = chain([path], (f"{stem}-{number}.{ending}" for number in count(2)))
-        own = next(name for name in names if name not in used)
-        used.add(own)
-        hierarchy = each.hierarchy and each.hierarchy.replace(f'"{path}"', f'"{own}"')
-        lines = tuple(line.replace(f'values = "{path}"', f'values = "{own}"') for line in each.lines)
-        found.append(replace(each, hierarchy=hierarchy, lines=lines, file=(own, text)))
-    return found
-
-
-def _ages_on(seen: Sequence[ColumnValues]) -> date:
-    """The day for which ages are computed from dates of birth."""
-    return date(latest_year(seen) + 1, 1, 1)
-
-
-def _guesses(seen: Sequence[ColumnValues], k: int) -> list[Guess]:
-    return [guess(column, k, _ages_on(seen)) for column in seen]
-
-
-def _keyed(found: Guess) -> Guess:
-    return Guess(found.name, Role.KEY, None, "the tables share it, so it joins their rows")
-
-
-def _left_out(found: Guess, several: dict[str, int], same: dict[str, str]) -> Guess:
+def _left_out(found: Guess, several: Mapping[str, int], same: Mapping[str, str]) -> Guess:
     """Leaves out what names a person with several rows, and what says again what another column says."""
+    why = None
     if found.name in several:
-        return Guess(found.name, Role.IDENTIFIER, None, "rows with one value agree in much else: it names a person")
-    if found.name in same and found.role is not Role.IDENTIFIER:
-        return Guess(found.name, Role.IDENTIFIER, None, f"it says the same as {same[found.name]!r}: left out")
-    return found
+        why = "rows with one value agree in much else: it names a person"
+    elif found.name in same and found.fate != "out":
+        why = f"it says the same as {same[found.name]!r}"
+    return (
+        found if why is None else Guess(found.name, Role.IDENTIFIER, None, why, values=found.values, alone=found.alone)
+    )
 
 
-def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterator[str]:
+def _notes(guesses: Sequence[Guess], several: Mapping[str, int], k: int) -> Iterator[str]:
     for name, most in several.items():
         yield (
             f"{name!r} names people who have up to {most} rows each: k is {k} x {most}, so that a class of k rows has "
@@ -194,12 +199,9 @@ def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterato
         )
     if not any(each.role is Role.QUASI for each in guesses):
         yield "no column looks like one that people outside know: say which one is, with --role COLUMN=quasi"
-    open_ones = [each.name for each in guesses if each.role is Role.SENSITIVE and IN_DOUBT in each.why]
-    if open_ones:
-        yield (
-            f"with so many columns these are published, not hidden: {', '.join(open_ones)}; make quasi what people "
-            "outside could know of somebody"
-        )
+    waiting = sum(each.fate == "ask" for each in guesses)
+    if waiting:
+        yield f"{plural(waiting, 'column')} of {len(guesses)} left out, with the questions to answer"
 
 
 def refuse_names(source: Source) -> None:
@@ -214,59 +216,3 @@ def refuse_names(source: Source) -> None:
                 f"{source.name}: column name {column!r} begins like a formula, which a spreadsheet that opens the "
                 "release might run; rename the column"
             )
-
-
-def _listed(found: Guess, column: ColumnValues) -> Guess:
-    """Adds a file of the values, one on each line: parties compute jointly only over domains that the study lists."""
-    hierarchy = found.hierarchy or ""
-    if found.role is Role.SENSITIVE and hierarchy.startswith("{"):
-        values = trees.leaves(hierarchy)
-    elif found.role is Role.QUASI and hierarchy.startswith(("{ prefix", '"flat')):
-        values = sorted(column.texts)
-    else:
-        return found
-    if any(len(value.splitlines()) > 1 for value in values):
-        return replace(found, lines=(*found.lines, f"values = [{', '.join(map(toml_string, values))}]"))
-    path = file_for(found.name, "txt")
-    text = "\n".join(values) + "\n"
-    return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
-
-
-def section_of(found: Guess, *, joint: bool = False) -> list[str]:
-    """The lines of a column in the study file; in a joint study it has no l of its own."""
-    lines = [f"# {found.why}", f"[columns.{toml_key(found.name)}]", f'role = "{found.role}"']
-    lines += [] if found.hierarchy is None else [f"hierarchy = {found.hierarchy}"]
-    return [*lines, *(line for line in found.lines if not joint or not line.startswith("l = "))]
-
-
-def _text(
-    name: str,
-    partition: str | None,
-    guesses: Sequence[Guess],
-    sources: Sequence[tuple[str, Source]],
-    key: str | None,
-    k: int,
-    notes: Sequence[str],
-) -> str:
-    limits = {line for each in guesses for line in each.lines if line.startswith("l = ")}
-    joint_l = min(limits) if partition is not None and limits else None
-    lines = ["# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data."]
-    lines += [*(f"# {note}" for note in notes), "", "[study]", f"name = {toml_string(name)}"]
-    if partition is None:
-        lines += ['# protocol = "peel"           # for a joint release: give `covey new` a table of each party']
-    else:
-        protocol = "cluster" if partition == "vertical" else "peel"
-        lines += [f'protocol = "{protocol}"', f'partition = "{partition}"']
-    lines += ["", "[privacy]", f"k = {k}".ljust(33) + "# every published record hides among at least k"]
-    if joint_l is not None:
-        lines += [f"{joint_l}".ljust(33) + "# each sensitive value at most 1/l of a class"]
-    lines += ["", "[utility]", 'measure = "lm"']
-    for each in guesses:
-        lines += ["", *section_of(each, joint=partition is not None)]
-    for place, (party, source) in enumerate(sources if partition else ()):
-        lines += ["", f"[parties.{toml_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
-        lines += [f'# certificate = "certs/{party}.pem"']
-        if partition == "vertical":
-            own = [each.name for each in guesses if each.name in source.columns and each.name != key]
-            lines.append("columns = [" + ", ".join(map(toml_string, own)) + "]")
-    return "\n".join(lines) + "\n"

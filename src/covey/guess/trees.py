@@ -11,6 +11,7 @@ from itertools import groupby
 from covey import cells
 from covey.hierarchy import Coding, Hierarchy, public_step, write
 from covey.plain import plural
+from covey.schema import OTHER
 
 FEW = 20  # numbers with no more values than this are grouped one by one
 MOST_CATEGORIES = 2000
@@ -18,6 +19,7 @@ _FINEST = 150  # leaves of a tree of numbers, about
 _TAIL = 0.005  # the part of the rows that top and bottom coding put into one leaf, at least
 _DEPTH = 4
 _LONGEST_LABEL = 60
+_COVERED = 0.8  # of the rows have a code that k rows or more share
 
 
 def numbers(known: Mapping[str, int], k: int, born: date | None = None) -> str:
@@ -25,7 +27,7 @@ def numbers(known: Mapping[str, int], k: int, born: date | None = None) -> str:
 
     With `born`, the values are dates of birth and the numbers their ages on that day.
     """
-    often = _ages(known, born) if born else {cells.number(value) or Decimal(0): count for value, count in known.items()}
+    often = _ages(known, born) if born else numbers_of(known)
     ordered = sorted(often)
     needed = max(k, int(_TAIL * sum(often.values())))
     low, high = _reached(ordered, often, needed), _reached(ordered[::-1], often, needed)
@@ -46,6 +48,11 @@ def numbers(known: Mapping[str, int], k: int, born: date | None = None) -> str:
     parts += ["round = true"] if any(value % unit for value in ordered) else []
     parts = [f"age_on = {born}", *parts] if born else parts
     return "{ " + ", ".join(parts) + " }"
+
+
+def numbers_of(known: Mapping[str, int]) -> dict[Decimal, int]:
+    """Returns the rows of each number."""
+    return {cells.number(value) or Decimal(0): count for value, count in known.items()}
 
 
 def leaves(hierarchy: str) -> list[str]:
@@ -96,10 +103,10 @@ def _down(value: Decimal, step: Decimal) -> Decimal:
     return (value / step).to_integral_value(ROUND_FLOOR) * step
 
 
-def dates(known: Mapping[str, int]) -> str:
-    """Days, months, and what is coarser; whole years, so that neither end is somebody's day."""
-    days = [found for value in known if (found := cells.day(value)) is not None]
-    first, last = date(min(days).year, 1, 1), date(max(days).year, 12, 31)
+def dates(known: Mapping[str, int], whole: int = 1) -> str:
+    """Days, months, and what is coarser; whole years, or as many at a time, so that neither end is somebody's day."""
+    days = [found for value in known if (found := cells.first_day(value)) is not None]
+    first, last = date(min(days).year // whole * whole, 1, 1), date(max(days).year // whole * whole + whole - 1, 12, 31)
     span = last.year - first.year
     units = ["month", "quarter", "year"] if span < 3 else ["month", "year", "half-decade", "decade"]
     if 3 <= span < 20:
@@ -115,6 +122,20 @@ def prefixes(known: Mapping[str, int]) -> str | None:
     if not 3 <= longest <= 12 or longest - min(lengths) > 4:
         return None
     return f"{{ prefix = {list(range(longest - 1, max(longest - 4, 0), -1))} }}"
+
+
+def areas(known: Mapping[str, int], k: int) -> tuple[int, str] | None:
+    """The longest first part of codes that k rows or more share for nearly all, and the tree of those parts."""
+    for length in range(max(map(len, known)), 0, -1):
+        counts: dict[str, int] = {}
+        for value, count in known.items():
+            counts[value[:length]] = counts.get(value[:length], 0) + count
+        kept = sorted(value for value, count in counts.items() if count >= k)
+        if len(kept) > 1 and sum(counts[value] for value in kept) >= _COVERED * sum(counts.values()):
+            shorter = range(length - 1, max(length - 4, 0), -1)
+            paths = [(value, *(f"{value[:part]}*" for part in shorter), cells.SUPPRESSED) for value in kept]
+            return length, _written([*paths, (OTHER, *(OTHER for _ in shorter), cells.SUPPRESSED)])
+    return None
 
 
 def are_codes(known: Mapping[str, int]) -> bool:

@@ -5,6 +5,6 @@ read      the file judged as a whole; columns, section, folder, lines are its pa
 rules     the keys of each section, and what each protocol needs
 """
 
-from covey.study.study import Authority, Party, Privacy, Study
+from covey.study.study import Authority, Party, Privacy, Study, StudyLike
 
-__all__ = ["Authority", "Party", "Privacy", "Study"]
+__all__ = ["Authority", "Party", "Privacy", "Study", "StudyLike"]

@@ -7,10 +7,20 @@ from datetime import date
 from decimal import Decimal
 from typing import cast, get_args
 
-from covey.cells import NUMBER_FORMATS, Kind, canonical, clean, date_pattern, spell
+from covey.cells import (
+    NUMBER_FORMATS,
+    Kind,
+    Unit,
+    canonical,
+    check_date_format,
+    check_number_format,
+    clean,
+    finest_unit,
+    spell,
+)
 from covey.errors import InputError
 from covey.hierarchy import Coding, Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse, public_step
-from covey.schema import Column, Distance, MissingPolicy, Role, close_over
+from covey.schema import OTHER, Column, Distance, MissingPolicy, Role, Unlisted, close_over
 from covey.study.folder import Folder
 from covey.study.section import Section
 from covey.study.texts import LONGEST_LABEL, read_answers, read_texts
@@ -37,7 +47,7 @@ def read_column(name: str, section: Section, folder: Folder, language: str) -> C
         section.problem("site = true is for quasi columns", "site")
     coding = _coding(section) if hierarchy is not None and kind == "number" else None
     weight = section.number("weight", low=0)
-    return Column(
+    column = Column(
         name=name,
         role=role,
         hierarchy=hierarchy,
@@ -46,21 +56,44 @@ def read_column(name: str, section: Section, folder: Folder, language: str) -> C
         null=frozenset(clean(text) for text in section.texts("null") or ()),
         values=values,
         site=bool(section.flag("site")),
-        identifies=section.flag("identifies"),
+        singles_out=_reason(section, role),
         weight=1.0 if weight is None else float(weight),
         distance=cast("Distance", section.choice("distance", get_args(Distance)) or "equal"),
-        format=_format(section, "date" if coding is not None and coding.age_on is not None else kind),
+        format=_format(section, kind, age=coding is not None and coding.age_on is not None),
         coding=coding,
         l=_of_sensitive(section, role, "l", low=1),
         t=_of_sensitive(section, role, "t", low=0, high=1),
         label=read_texts(section, "label", language, LONGEST_LABEL),
         answers=read_answers(section, _leaves(hierarchy, values), kind),
+        question=section.text("question") or "",
+        cut=section.whole("cut", low=1),
+        unlisted=cast("Unlisted", section.choice("unlisted", get_args(Unlisted)) or "refuse"),
     )
+    if column.question and role is not Role.ASK:
+        section.problem('question is for columns with role = "ask"', "question")
+    if column.cut is not None and kind != "text":
+        section.problem("cut is for codes, which are texts", "cut")
+    for key in ("missing", "unlisted"):
+        if getattr(column, key) == OTHER and not column.lists(OTHER):
+            section.problem(f"{key} = {OTHER!r} needs a hierarchy, or a list of values, that has {OTHER!r}", key)
+    return column
 
 
 def _leaves(hierarchy: Hierarchy | Open | None, values: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Every value of the column, where they are listed."""
     return hierarchy.labels[: hierarchy.leaves] if isinstance(hierarchy, Hierarchy) else values
+
+
+def _reason(section: Section, role: Role) -> str | None:
+    """The reason why one row alone may bear a published value of the column."""
+    reason = section.text("singles_out")
+    if reason is not None and not reason.strip():
+        section.problem(
+            'singles_out needs a reason that readers of the release accept: singles_out = "…"', "singles_out"
+        )
+    if reason is not None and role in (Role.IDENTIFIER, Role.KEY):
+        section.problem(f"singles_out is for published columns; a column of role {role} is not", "singles_out")
+    return reason
 
 
 def _of_sensitive(section: Section, role: Role, key: str, *, low: float, high: float = math.inf) -> float | None:
@@ -71,22 +104,39 @@ def _of_sensitive(section: Section, role: Role, key: str, *, low: float, high: f
     return asked
 
 
-def _format(section: Section, kind: Kind) -> str | None:
+def _format(section: Section, kind: Kind, *, age: bool) -> str | None:
     """The way in which the data spells numbers or dates, where that is not ours."""
     asked = section.text("format")
     if asked is None:
         return None
-    if kind == "number" and asked not in NUMBER_FORMATS:
-        known = ", ".join(map(repr, NUMBER_FORMATS))
-        section.problem(f"format of numbers must be one of {known}: the spelling of 1234.5 in the data", "format")
-    elif kind == "date":
+    if kind == "number" and not age:
         try:
-            date_pattern(asked)
+            check_number_format(asked)
+        except ValueError:
+            known = ", ".join(map(repr, NUMBER_FORMATS))
+            section.problem(
+                f"format of numbers must be one of {known}: the spelling of 1234.5 in the data; a unit may stand "
+                "before or after it: '1234.5 %'",
+                "format",
+            )
+    elif kind == "date" or age:
+        try:
+            check_date_format(asked)
         except ValueError as error:
             section.problem(f"format {asked!r} is no order of dates; {error}", "format")
-    elif kind == "text":
+        if age and _finest(section) != "day":
+            section.problem("age_on needs a format with a day: DD.MM.YYYY", "format")
+    else:
         section.problem('format is for numbers and dates: add type = "number" or "date", or a hierarchy', "format")
     return asked
+
+
+def _finest(section: Section) -> Unit:
+    """The unit at which the column's format reads dates."""
+    try:
+        return finest_unit(section.text("format"))
+    except ValueError:
+        return "day"  # the format is refused under its own name
 
 
 def _hierarchy(section: Section, folder: Folder, declared: Kind | None) -> Hierarchy | Open | None:
@@ -173,7 +223,7 @@ def _dates(section: Section, spec: dict[str, object]) -> Hierarchy:
         raise InputError('date must be a list of units: date = ["month", "quarter", "year"]')
     if type(first) is not date or type(last) is not date:
         raise InputError("a hierarchy of dates needs its first and last day: min = 2024-01-01, max = 2025-12-31")
-    return dates(units, first, last)
+    return dates(units, first, last, _finest(section))
 
 
 def _interval(section: Section) -> Interval:
@@ -204,12 +254,17 @@ def _range(section: Section) -> tuple[Decimal, Decimal] | tuple[None, None]:
     return low, high
 
 
+_DIGITS = 15
+
+
 def _decimal(value: object, what: str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{what} must be a number")
     found = Decimal(str(value))
     if not found.is_finite():
         raise InputError(f"{what} must be finite")
+    if found and (abs(found.adjusted()) > _DIGITS or -int(found.as_tuple().exponent) > _DIGITS):
+        raise InputError(f"{what} has too many digits; at most {_DIGITS} are read before and after the point")
     return found
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 
 from covey.errors import InputError
 from covey.plain import toml_key, toml_string
@@ -53,12 +55,16 @@ def set_section(text: str, path: Path, section: Sequence[str], name: str = "the 
 def spelled(value: object) -> str:
     """A value as a study file has it."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {spelled(each)}" for name, each in value.items()) + " }"
-    if isinstance(value, list):
+        return "{ " + ", ".join(f"{toml_key(name)} = {spelled(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spelled, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return toml_string(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return toml_string(value)
+    if isinstance(value, int | float | Decimal | date | time):
+        return value.isoformat() if isinstance(value, date | time) else str(value)
+    raise InputError(f"a value of type {type(value).__name__} has no place in a study: give texts, numbers or lists")
 
 
 def _section(lines: Sequence[str], path: Path) -> tuple[int, int] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
+from covey import bounds
 from covey.errors import InputError
 from covey.files import read_bytes
 
-_LARGEST_FILE = 256 * 2**20
 RESERVED = frozenset(
     {
         "certificate.json", "collection.jsonl", "explanation.json", "invitations.jsonl", "journal", "ledger.json",
@@ -21,9 +23,9 @@ RESERVED = frozenset(
 class Folder:
     """A study's folder; `files` holds what has been read, by relative path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._folder = folder
-        self.files: dict[str, bytes] = {}
+        self.files = dict(files)
 
     def note(self, named: str) -> Path:
         """The relative path of a file that may not be there yet; its content is kept if it is."""
@@ -38,7 +40,7 @@ class Folder:
         known = self.files.get(relative.as_posix())
         if known is not None:
             return known
-        content = read_bytes(self._folder / relative, "it must lie in the study's folder", _LARGEST_FILE)
+        content = read_bytes(self._folder / relative, "it must lie in the study's folder", bound=bounds.long_record)
         self.files[relative.as_posix()] = content
         return content
 
@@ -51,6 +53,10 @@ class Folder:
         walked = self._folder
         for part in relative.parts:
             walked /= part
-            if walked.is_symlink():
+            try:
+                linked = walked.is_symlink()
+            except OSError as error:
+                raise InputError(f"a file that the study names cannot be read ({error.strerror})") from None
+            if linked:
                 raise InputError(f"{named!r} is a link; a study's files must be real files in its folder")
         return relative

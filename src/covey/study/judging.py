@@ -21,12 +21,15 @@ def judge(root: Section, study: Study, needed: Requirements | None) -> None:
 def _judge_columns(root: Section, study: Study) -> None:
     """Checks what holds between columns, whatever the protocol."""
     columns = root.section("columns", None, again=True)
-    if study.columns and not study.quasi:
+    if study.columns and not study.quasi and not study.waiting:
         columns.problem('no column has role = "quasi": there is nothing to generalize')
     privacy = root.section("privacy", None, again=True)
     for key in ("l", "l_insider", "t"):
         if getattr(study.privacy, key) is not None and not study.sensitive:
             privacy.problem(f'{key} needs a column with role = "sensitive"', key)
+    if study.waiting and (study.parties or study.protocol):
+        first = study.waiting[0].name
+        columns.problem('role = "ask" is for one owner: agree on another role before partners join', first, "role")
     part, holders = study.privacy.most_of_a_class, len(study.holders)
     if part is not None and holders and part * holders < 1:
         privacy.problem(

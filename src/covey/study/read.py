@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast, get_args
 
+from covey import bounds
 from covey.cells import clean, could_run
 from covey.errors import InputError, StudyError
 from covey.files import read_bytes
@@ -27,12 +30,11 @@ from covey.study.texts import LONGEST_LABEL, LONGEST_TEXT, read_language, read_t
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 _RELAY = re.compile(r"(nats|tls)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?/?|wss?://[!-~]+")
-_LARGEST_STUDY = 4 * 2**20
 
 
 def load(path: Path) -> Study:
     """The study in a file. Raises StudyError (all problems at once) or InputError (no such file)."""
-    content = read_bytes(path, "name a study file", _LARGEST_STUDY)
+    content = read_bytes(path, "name a study file", bound=bounds.study)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -41,8 +43,8 @@ def load(path: Path) -> Study:
     return parse(text, path.parent, path)
 
 
-def parse(text: str, folder: Path, path: Path) -> Study:
-    """The study in a text. Raises StudyError with every problem, each with its line."""
+def parse(text: str, folder: Path, path: Path, files: Mapping[str, bytes] = MappingProxyType({})) -> Study:
+    """The study in a text; `files` are given already. Raises StudyError with every problem, each with its line."""
     parts, line = longest_key(text)
     if parts > MOST_PARTS:
         raise StudyError(path, [f"line {line}: a key has {parts:,} parts between dots; at most {MOST_PARTS} are read"])
@@ -55,7 +57,7 @@ def parse(text: str, folder: Path, path: Path) -> Study:
     except ValueError:
         raise StudyError(path, ["a number has too many digits to be read"]) from None
     root = Section(document, Lines(text))
-    study = _study(root, Folder(folder), path)
+    study = replace(_study(root, Folder(folder, files), path), text=text)
     if root.problems:
         raise StudyError(path, root.problem_lines())
     return study

@@ -12,12 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from typing import Any
 
+from covey.errors import InputError
 from covey.option import Option, Value
 
 PROTOCOLS = "covey.protocols"
 SHARED = "shared"
 """The folder there that is no protocol."""
+EXTRA = ("gmpy2", "pymcl")
+"""Libraries of the extra `covey[papers]`."""
 
 
 @dataclass(frozen=True)
@@ -106,4 +110,17 @@ def names() -> tuple[str, ...]:
 
 def of_protocol(name: str) -> tuple[Requirements, ...]:
     """The requirements of the protocols of that name, one for each way to split a table that it knows."""
-    return tuple(import_module(f"{PROTOCOLS}.{folder}").PROTOCOL.requirements for folder in folders().get(name, ()))
+    return tuple(load(folder).requirements for folder in folders().get(name, ()))
+
+
+def load(folder: str) -> Any:
+    """The declaration in a protocol's folder. Raises InputError where it needs an extra that is not installed."""
+    try:
+        return import_module(f"{PROTOCOLS}.{folder}").PROTOCOL
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
+        name = folder.partition("_")[0]
+        raise InputError(
+            f"protocol {name!r} needs an extra that is not installed: pip install 'covey[papers]'"
+        ) from None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from covey.study.lines import Lines
+from covey.study.rules import GONE
 
 
 class Section:
@@ -40,9 +41,13 @@ class Section:
         return [f"line {line}: {message}" for line, message in sorted(self.problems)]
 
     def allow(self, keys: Sequence[str]) -> None:
-        """Refuse any other key, with the nearest allowed one as a suggestion."""
+        """Refuses any other key, with its successor or the nearest allowed one as a suggestion."""
         for key in self._content:
-            if key not in keys:
+            if key in keys:
+                continue
+            if key in GONE:
+                self.problem(f"{key} {GONE[key]}", key)
+            else:
                 near = difflib.get_close_matches(key, keys, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(keys)}"
                 self.problem(f"unknown key {key!r}{hint}", key)

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, TypeAlias, cast
 
 from covey.errors import InputError
+from covey.files import write_atomically
 from covey.option import Value
 from covey.plain import Shown
 from covey.schema import Column, Role, Texts
@@ -100,6 +102,8 @@ class Study(Shown):
     authority: Authority | None = None
     relay: Relay | None = None
     path: Path | None = None
+    text: str | None = field(default=None, repr=False, compare=False)
+    """The file as it was read."""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path
     as_written: bool = False  # its hash covers defaults that are said aloud, as that of 0.1.0 did
     title: Texts = ()  # for people, by language
@@ -114,11 +118,32 @@ class Study(Shown):
         return load(Path(path))
 
     @staticmethod
-    def parse(text: str, folder: str | Path = ".") -> Study:
-        """The study in a text whose files lie in `folder`."""
+    def parse(text: str, folder: str | Path = ".", files: Mapping[str, bytes] = MappingProxyType({})) -> Study:
+        """The study in a text whose files are given, or lie in `folder`."""
         from covey.study.read import parse
 
-        return parse(text, Path(folder), Path(folder) / "study.toml")
+        return parse(text, Path(folder), Path(folder) / "study.toml", files)
+
+    @staticmethod
+    def of(given: StudyLike) -> Study:
+        """The study itself, or the one in a file or in a dict of its tables. Raises InputError for anything else."""
+        from covey.study.document import Document, spell
+
+        if isinstance(given, Study):
+            return given
+        if isinstance(given, str | Path):
+            return Study.load(given)
+        if isinstance(given, Mapping):
+            return Study.parse(spell(cast("Document", given)))
+        raise InputError(f"a study is a path, a Study or a dict of its tables, not {type(given).__name__}")
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes study.toml and the files that it names into a folder, and returns the file's path."""
+        if self.text is None:
+            raise InputError("the study has no text to save; read it with Study.load, Study.parse or Study.of")
+        for name, content in {**self.files, "study.toml": self.text.encode()}.items():
+            write_atomically(Path(folder, name), content)
+        return Path(folder, "study.toml")
 
     def _shown(self) -> Iterator[tuple[str, str]]:
         yield "name", repr(self.name)
@@ -182,6 +207,11 @@ class Study(Shown):
     @property
     def sensitive(self) -> tuple[Column, ...]:
         return self.of_role(Role.SENSITIVE)
+
+    @property
+    def waiting(self) -> tuple[Column, ...]:
+        """The columns that are left out until a person answers their question."""
+        return self.of_role(Role.ASK)
 
     def l_of(self, column: Column) -> float | None:
         """The l that is asked of a sensitive column: its own, or that of [privacy]."""
@@ -299,6 +329,10 @@ class Study(Shown):
 
     def _content(self, file: Path | None) -> bytes | None:
         return None if file is None else self.files.get(file.as_posix())
+
+
+StudyLike: TypeAlias = "Study | str | Path | Mapping[str, object]"
+"""A study, its file, or a dict of its tables."""
 
 
 def _number(value: object) -> object:
