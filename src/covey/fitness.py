@@ -21,13 +21,14 @@ from covey.hierarchy import Interval
 from covey.identifiers import suspected
 from covey.measures import diversity_of
 from covey.plain import Shown
-from covey.schema import Column, Role
+from covey.schema import OTHER, Column, Role
 from covey.sources import Source
 from covey.sources.engine import EngineRows, GroupedColumns
 from covey.study import Study, insiders
 
 _MOST_SETS = 120  # columns and pairs that are looked at
-NEARLY_UNIQUE = 0.5  # a plain column identifies if this part of its rows, or more, have a value of their own
+NEARLY_UNIQUE = 0.5
+"""An exact column of one party of several identifies if this part of its rows, or more, have a value of their own."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ class Fitness(Shown):
         """True if neither the table nor a column has a problem."""
         return not self.problem and not any(column.problem for column in self.columns)
 
+    def __bool__(self) -> bool:
+        return self.fit
+
 
 def check(study: Study, source: Source | EngineRows, party: str | None = None) -> Fitness:
     """Compares a table, in memory or on an engine, with the study.
@@ -110,14 +114,22 @@ def check(study: Study, source: Source | EngineRows, party: str | None = None) -
     else:
         looked = _InMemory(source, columns, empty=allowed)
     named = {column.name for column in columns}
+    others = study.protocol is not None and study.partition == "horizontal"
+    fits = tuple(looked.fit(column, study, others=others) for column in columns)
     return Fitness(
         source=source.name,
         rows=looked.rows,
         dropped=looked.rows - looked.kept,
-        columns=tuple(looked.fit(column, study) for column in columns),
+        columns=fits,
         ignored=tuple(name for name in source.columns if name not in named),
         risk=_risk(looked, study.privacy.k),
-        notes=(*_notes(study, looked.kept, whole=party is None), *_alone(study, looked)),
+        notes=(
+            *_notes(study, looked.kept, whole=party is None),
+            *_unlisted(looked),
+            *(_of_own_values(columns, fits, looked.kept) if others else ()),
+            *_unlisted(looked),
+            *_alone(study, looked),
+        ),
         problem=_too_few(study, looked.kept) if party is None else _too_many(study, looked.kept),
         separating=_separating(looked),
     )
@@ -156,8 +168,12 @@ class _Looked(ABC):
         """The sizes of the groups of kept rows that have equal cells in these columns."""
 
     @abstractmethod
-    def fit(self, column: Column, study: Study) -> ColumnFit:
-        """The result of the check of one column."""
+    def fit(self, column: Column, study: Study, *, others: bool) -> ColumnFit:
+        """The result of the check of one column; `others` hold rows too, and may have its values."""
+
+    def unique(self, column: Column) -> int:
+        """The number of rows that are not dropped and whose value no other has."""
+        return self.sizes([column.name]).alone if self.kept else 0
 
     def chosen(self) -> list[tuple[str, ...]]:
         """The columns and pairs whose power to tell records apart is looked at: quasi and plain."""
@@ -179,8 +195,8 @@ class _InMemory(_Looked):
     def reading(self, column: Column) -> table.Reading:
         return self._reading
 
-    def fit(self, column: Column, study: Study) -> ColumnFit:
-        return _column(self._reading, column, study, self.rows)
+    def fit(self, column: Column, study: Study, *, others: bool) -> ColumnFit:
+        return _column(self._reading, column, study, self.kept, self.unique(column), others=others)
 
     def sizes(self, names: Sequence[str]) -> _GroupSizes:
         groups, first = table.group([self._reading.codes[name][self._keep] for name in names], self.kept)
@@ -221,11 +237,13 @@ class _OnEngine(_Looked):
     def sizes(self, names: Sequence[str]) -> _GroupSizes:
         return _GroupSizes(*self._engine.group_sizes(names))
 
-    def fit(self, column: Column, study: Study) -> ColumnFit:
-        reading = self.reading(column)
-        return self._numbers(column) if reading is None else _column(reading, column, study, self.rows)
+    def fit(self, column: Column, study: Study, *, others: bool) -> ColumnFit:
+        reading, unique = self.reading(column), self.unique(column)
+        if reading is None:
+            return self._numbers(column, unique, others=others)
+        return _column(reading, column, study, self.kept, unique, others=others)
 
-    def _numbers(self, column: Column) -> ColumnFit:
+    def _numbers(self, column: Column, unique: int, *, others: bool) -> ColumnFit:
         """The result for a column of which only numbers are known."""
         found = _GroupSizes(*self._engine.group_sizes([column.name], {}))
         lacking, spellings = self._engine.having(column.name, sorted({MISSING, *column.null}))
@@ -236,9 +254,10 @@ class _OnEngine(_Looked):
             distinct=found.number - spellings,
             missing=lacking,
             unknown={},
-            unique=found.alone,
-            problem=_problem(column, self.rows, {}, lacking, found.alone, int(found.sizes.max(initial=0)))
-            or _identifier(column, some),
+            unique=unique,
+            problem=_problem(column, {}, lacking, int(found.sizes.max(initial=0)))
+            or _identifier(column, some)
+            or _singled_out(column, self.kept, unique, others=others),
         )
 
     def chosen(self) -> list[tuple[str, ...]]:
@@ -261,14 +280,13 @@ def _too_many(study: Study, rows: int) -> str | None:
     )
 
 
-def _column(reading: table.Reading, column: Column, study: Study, rows: int) -> ColumnFit:
+def _column(reading: table.Reading, column: Column, study: Study, kept: int, unique: int, *, others: bool) -> ColumnFit:
     k = study.privacy.k
     table.refuse_not_finite(reading, column)
     counts = _often(reading, column)
     gaps = table.missing(reading, column)
     lacking = reading.records(gaps)
     unknown = table.unknown(reading, column)
-    unique = int((counts == 1).sum())
     return ColumnFit(
         name=column.name,
         role=str(column.role),
@@ -276,9 +294,10 @@ def _column(reading: table.Reading, column: Column, study: Study, rows: int) -> 
         missing=lacking,
         unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
         unique=unique,
-        problem=_problem(column, rows, unknown, lacking, unique, int(counts.max(initial=0)))
+        problem=_problem(column, unknown, lacking, int(counts.max(initial=0)))
         or _exact_ends(column, table.exact_ends(reading, column, k), k)
         or _identifier(column, reading.labels[column.name])
+        or _singled_out(column, kept, unique, others=others)
         or (None if study.protocol else _too_alike(study, column, counts)),
     )
 
@@ -290,13 +309,39 @@ def _often(reading: table.Reading, column: Column) -> Longs:
 
 def _identifier(column: Column, labels: Sequence[str]) -> str | None:
     """A column that is published as it is must not look like an identifier."""
-    exact = column.role in (Role.PLAIN, Role.SENSITIVE)
-    if not exact or column.identifies is not None or (kind := suspected(column.name, labels)) is None:
+    if not _may_not_single_out(column) or (kind := suspected(column.name, labels)) is None:
         return None
     return (
         f"it looks like {kind}, which HIPAA's Safe Harbor counts as identifiers, and is published as it is; "
-        "make it an identifier, or say identifies = false"
+        'make it an identifier, or give the reason why it may be published: singles_out = "…"'
     )
+
+
+def _may_not_single_out(column: Column) -> bool:
+    """True for a column that is published as it is, without a reason why one row alone may bear a value of it."""
+    return column.released and column.role is not Role.QUASI and column.singles_out is None
+
+
+def _singled_out(column: Column, rows: int, unique: int, *, others: bool) -> str | None:
+    """A value that one row alone bears would be published as it is, and lead to that row."""
+    allowed = rows <= 1 or not unique or (others and unique < NEARLY_UNIQUE * rows)
+    if allowed or not _may_not_single_out(column):
+        return None
+    return (
+        f"rows with a value of their own: {unique:,} of {rows:,}; published as it is, it identifies them. Group rare "
+        "values, code those at the ends, make the column an identifier or quasi, or give the reason why it may be "
+        'published: singles_out = "…"'
+    )
+
+
+def _of_own_values(columns: Sequence[Column], fits: Sequence[ColumnFit], rows: int) -> Iterator[str]:
+    """Notes on values that one row of this party bears, and perhaps a row of another party."""
+    for column, found in zip(columns, fits, strict=True):
+        if found.unique and found.problem is None and rows > 1 and _may_not_single_out(column):
+            yield (
+                f"column {column.name!r}: rows with a value that no other row here has: {found.unique:,} of {rows:,}; "
+                "unless rows of other parties have it too, it singles people out and nothing will be released"
+            )
 
 
 def _too_alike(study: Study, column: Column, counts: Longs) -> str | None:
@@ -320,7 +365,7 @@ def _exact_ends(column: Column, rows: int, k: int) -> str | None:
     )
 
 
-def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, unique: int, most: int) -> str | None:
+def _problem(column: Column, unknown: dict[str, int], lacking: int, most: int) -> str | None:
     if unknown:
         values = "1 value" if len(unknown) == 1 else f"{len(unknown):,} values"
         return counted(f"its {table.domain(column)} lacks {values}, found in {sum(unknown.values()):,} rows")
@@ -330,11 +375,6 @@ def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, u
         return "a key stands in more than one row; a vertical study has one row per key"
     if column.role is Role.KEY and lacking:
         return counted(f"{lacking:,} rows have no key")
-    if column.role is Role.PLAIN and column.identifies is None and rows > 1 and unique >= NEARLY_UNIQUE * rows:
-        return (
-            f"{unique:,} of {rows:,} rows have a value of their own: published as it is, it identifies; "
-            "make it an identifier or quasi, or say identifies = false"
-        )
     return None
 
 
@@ -369,6 +409,15 @@ def _alone(study: Study, looked: _Looked) -> Iterator[str]:
         reading = looked.reading(column) if column.role is Role.SENSITIVE else None
         if reading is not None and (problem := _too_alike(study, column, _often(reading, column))):
             yield f"alone, column {column.name!r}: {problem}"
+
+
+def _unlisted(looked: _Looked) -> Iterator[str]:
+    """Says how many rows have a value that the study does not list, where it becomes `other`."""
+    for column in looked.columns:
+        reading = looked.reading(column) if column.unlisted == OTHER else None
+        if reading is not None and OTHER in reading.labels[column.name]:
+            rows = int(_often(reading, column)[reading.labels[column.name].index(OTHER)])
+            yield counted(f"{column.name}: {rows:,} rows have a value that the study does not list, read as {OTHER!r}")
 
 
 def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from typing import TypeAlias
 import msgspec
 
 from covey.files import as_json, read_json
-from covey.plain import Shown
+from covey.plain import Shown, plural
 
 FILE = "summary.json"
 Content: TypeAlias = bytes  # inside of the type below, `bytes` is a figure
 _OF_A_RELEASE = (
-    "rows", "withheld", "dropped", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256",
+    "rows", "withheld", "dropped", "k_reached", "l_reached", "classes", "suppressed_cells", "singled_out", "kept",
+    "refused", "loss", "release_sha256",
 )  # fmt: skip
 _OF_ONE_OWNER = ("algorithm", "seed", "dropped")
 _OF_A_RUN = ("party", "phases")
@@ -34,6 +35,32 @@ class Phase(msgspec.Struct, frozen=True):
     seconds: float
     rounds: int
     bytes: int
+
+
+class SingledPair(msgspec.Struct, frozen=True):
+    """Two columns, and the rows whose pair of cells there no other row has."""
+
+    columns: list[str]
+    rows: int
+
+
+class SingledOut(msgspec.Struct, frozen=True):
+    """The rows that one published cell singles out, or two: no other row has it, or them."""
+
+    one: int
+    two: int
+    columns: dict[str, int] = {}
+    """By column: the rows that one cell singles out."""
+    pairs: list[SingledPair] = []
+    """At most ten, those with the most rows first."""
+    only_exact: bool = False
+    """True if only pairs with an exact column were counted, of very many rows or columns."""
+
+    def sentence(self) -> str:
+        """The count in words."""
+        pairs = "two cells with an exact one" if self.only_exact else "two cells"
+        most = f" (most by {' and '.join(self.pairs[0].columns)})" if self.pairs else ""
+        return f"one published cell singles out {plural(self.one, 'row')}, {pairs} {plural(self.two, 'row')}{most}"
 
 
 class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +98,11 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """The fewest records of others that any party sees in a class where it sees some; None where nobody computed it."""
     classes: int | None = None
     suppressed_cells: int | None = None
+    singled_out: SingledOut | None = None
+    kept: float | None = None
+    """Over all columns but identifiers, keys and constants: the mean of 1 - LM, of 1 if exact, of 0 if left out."""
+    refused: str | None = None
+    """The reason why the release may not be published; None where it may."""
     loss: dict[str, float | None] = {}
     query_error: dict[str, float] | None = None
     """By number of columns: the error of random COUNT queries over all rows, where the study asks for it."""
@@ -78,11 +110,16 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
 
     def shown(self) -> Iterator[tuple[str, str]]:
         """The figures that a short view has, each with its name."""
+        if self.refused is not None:
+            yield "answer", f"no: {self.refused}"
         yield "study", repr(self.study)
         yield "by", self.algorithm or self.protocol or ""
         if self.rows is None:
             yield "release", "went to others"
             return
+        if self.singled_out is not None:
+            yield "singled out by one cell", f"{self.singled_out.one:,}"
+            yield "by two", f"{self.singled_out.two:,}"
         yield "rows", f"{self.rows:,}"
         yield "classes", f"{self.classes or 0:,}"
         yield "withheld", f"{self.withheld:,}"
@@ -91,10 +128,32 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
             yield "insider k", f"{self.insider_k:,}"
         if self.l_reached is not None:
             yield "l", f"{self.l_reached:.3g}"
+        if self.refused is not None:
+            return
+        if self.kept is not None:
+            yield "kept", f"{self.kept:.3f}"
         if (lm := self.loss.get("lm")) is not None:
-            yield "loss", f"{lm:.4f}"
+            yield "loss (lm)", f"{lm:.4f}"
 
     _shown = shown
+
+    def counted(self) -> list[str]:
+        """The first lines of a screen: what one cell and two cells single out, what is kept, the loss under its name.
+
+        Nothing is said of what is kept or lost where the release may not be published.
+        """
+        lines = []
+        if (found := self.singled_out) is not None:
+            sentence = found.sentence()
+            lines.append(f"{sentence[0].upper()}{sentence[1:]}.")
+        if self.refused is None and self.kept is not None:
+            lines.append(f"Kept: {self.kept:.3f} of the columns that could be published (1 is all).")
+        if self.refused is None and (named := {name: value for name, value in self.loss.items() if value is not None}):
+            spelled = (
+                f"{name} {value:,.0f}" if name == "dm" else f"{name} {value:.4f}" for name, value in named.items()
+            )
+            lines.append(f"Loss over the quasi columns: {', '.join(spelled)}.")
+        return lines
 
     def describe(self) -> dict[str, object]:
         """The content of the file: the keys that apply to this run or release."""

@@ -3,6 +3,7 @@
 judge      the questions, in order, and the answer
 released   the released table as the study reads it, its classes counted
 diversity  how many sensitive values hide in a class, and how near they are to the whole table's
+singled_out  rows that one published cell, or two, single out
 risk       how likely a stranger is to find a person
 loss       what the release has lost, by every measure
 matching   every released row needs an original of its own

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from covey.arrays import Ints, Longs
 from covey.compiled import jit
 from covey.errors import InputError
+from covey.judge.flow import largest_matching
 from covey.judge.original import Spans
 from covey.judge.released import Released
-from covey.judge.tuples import Cells, Tuples, alike
+from covey.judge.tuples import Tuples, aligned, alike
 
 _PAIRS_AT_ONCE = 4_000_000  # of a few kinds together; one kind is never divided
 _MOST_PAIRS = 30_000_000
@@ -46,7 +45,7 @@ def unmatched(released: Released, original: Tuples, spans: Sequence[Spans]) -> i
     pairs = search.pairs(np.ones(len(point_kind), dtype=np.int64))
     for batch in _batches(kind, pairs):
         rows, points = search.list(batch, int(pairs[batch].sum()))
-        matched += _most(rows, points, released.table.counts, original.counts)
+        matched += largest_matching(rows, points, released.table.counts, original.counts)
     return released.rows - matched
 
 
@@ -58,17 +57,10 @@ def meant(released: Released, original: Tuples, spans: Sequence[Spans]) -> Longs
 
 def _kinds(released: Released, original: Tuples) -> tuple[Longs, Longs]:
     """Numbers for the combinations of sensitive and plain values, the same in both tables."""
-    columns = [_aligned(cells, *original.of([cells.column])) for cells in released.carried]
+    columns = [aligned(cells, *original.of([cells.column])) for cells in released.carried]
     rows = len(released.table.counts)
     kinds, _ = alike(columns, rows + len(original.counts))
     return kinds[:rows], kinds[rows:]
-
-
-def _aligned(mine: Cells, theirs: Cells) -> Ints:
-    """A column of both tables, one below the other, as codes of the same values."""
-    code_of = {label: code for code, label in enumerate(mine.labels)}
-    lookup = np.array([code_of.setdefault(label, len(code_of)) for label in theirs.labels], dtype=np.int32)
-    return np.concatenate([mine.codes, lookup[theirs.codes]])
 
 
 def _boxes(
@@ -137,23 +129,6 @@ def _batches(kind: Longs, pairs: Longs) -> list[Longs]:
     per_kind = np.bincount(kind, weights=pairs)
     part = (np.cumsum(per_kind) // _PAIRS_AT_ONCE)[kind[order]]
     return np.split(order, np.flatnonzero(np.diff(part)) + 1)
-
-
-def _most(rows: Longs, points: Longs, supply: Longs, capacity: Longs) -> int:
-    """The size of the largest matching along these pairs."""
-    if not len(rows):
-        return 0
-    own_row, row = np.unique(rows, return_inverse=True)
-    own_point, point = np.unique(points, return_inverse=True)
-    source, sink = 0, 1 + len(own_row) + len(own_point)
-    row_node, point_node = 1 + row, 1 + len(own_row) + point
-    all_rows, all_points = 1 + np.arange(len(own_row)), 1 + len(own_row) + np.arange(len(own_point))
-    tail = np.concatenate([np.full(len(own_row), source), row_node, all_points])
-    head = np.concatenate([all_rows, point_node, np.full(len(own_point), sink)])
-    most = np.minimum(supply[rows], capacity[points])
-    flow = np.concatenate([supply[own_row], most, capacity[own_point]]).astype(np.int32)
-    graph = csr_array((flow, (tail, head)), shape=(sink + 1, sink + 1))
-    return int(maximum_flow(graph, source, sink).flow_value)
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from covey.plain import Shown
+from covey.summary import SingledOut
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -82,6 +83,7 @@ class Matched(msgspec.Struct, frozen=True):
     dropped: int  # originals left out by a column's missing = "drop"
     unmatched: int  # released rows for which no original of their own is left
     withheld: int  # originals that no released row stands for
+    linked: float  # the part of the originals whose exact published cells, one or two, one released row alone has
 
 
 class Verdict(Shown, msgspec.Struct, frozen=True):
@@ -95,6 +97,9 @@ class Verdict(Shown, msgspec.Struct, frozen=True):
     rows: int
     classes: int
     k: int
+    singled_out: SingledOut
+    constant: tuple[str, ...]  # exact columns with one value
+    kept: float  # over all columns but identifiers, keys and constants: 1 - LM, 1 if exact, 0 if it waits for an answer
     suppressed_rows: int  # rows with every quasi cell at the root
     suppressed_cells: int
     diversity: tuple[Diversity, ...]
@@ -106,11 +111,18 @@ class Verdict(Shown, msgspec.Struct, frozen=True):
 
     def _shown(self) -> Iterator[tuple[str, str]]:
         yield "answer", "yes" if self.answer else f"no: {self.sentence()}"
+        yield "singled out by one cell", f"{self.singled_out.one:,}"
+        yield "by two", f"{self.singled_out.two:,}"
         yield "rows", f"{self.rows:,}"
         yield "classes", f"{self.classes:,}"
         yield "k", f"{self.k:,}"
         yield "highest risk", f"{self.risk.prosecutor.highest:.3g}"
-        yield "loss", f"{self.loss.lm:.4f}"
+        if self.answer:
+            yield "kept", f"{self.kept:.3f}"
+            yield "loss (lm)", f"{self.loss.lm:.4f}"
+
+    def __bool__(self) -> bool:
+        return self.answer
 
     @property
     def unmet(self) -> tuple[Requirement, ...]:

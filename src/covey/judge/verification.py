@@ -15,11 +15,13 @@ from covey.judge.original import Original, Spans, read_original, spans
 from covey.judge.presence import judge_presence
 from covey.judge.released import Released, off_steps, read_release
 from covey.judge.risk import judge_risk
+from covey.judge.singled_out import MOST_PAIRS, MOST_ROWS, count_cells, kept, linked, require_nobody
 from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
 from covey.sources import Data, Source, connect
-from covey.study import Privacy, Study
+from covey.study import Privacy, Study, StudyLike
 from covey.study.insiders import OF_INSIDERS, k_insider
+from covey.summary import SingledOut
 
 _SLACK = 1e-9  # a rounding error never decides
 _NONE: Mapping[str, Data] = {}
@@ -27,7 +29,7 @@ _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 
 
 def verify(
-    release: Data | Source, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
+    release: Data | Source, study: StudyLike, original: Data | None = None, providers: Mapping[str, Data] | None = None
 ) -> Verdict:
     """Judges a release from the files alone: does it keep what the study asks, and what has it lost?
 
@@ -36,6 +38,7 @@ def verify(
     Raises InputError if the release lacks a column or has a label that the study does not know, and likewise for
     the original.
     """
+    study = Study.of(study)
     source, shown = connect(release, counted=True), providers or {}
     with_plain = original is not None or _exact_presence(study, shown)
     return judge(source, read_release(source, study, with_plain=with_plain), study, original, shown)
@@ -49,8 +52,13 @@ def judge(
     places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
     matched = None if against is None else _match(released, against, places)
     diversity = _diversity(released, study.privacy)
-    presence = judge_presence(released, study, shown)
-    requirements = (*_requirements(source, study, released, diversity, matched), *_of_presence(study, presence))
+    presence, counted = judge_presence(released, study, shown), count_cells(source, study)
+    loss = judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched)
+    requirements = (
+        *_requirements(source, study, released, diversity, matched),
+        *_of_presence(study, presence),
+        *require_nobody(study, counted.singled_out),
+    )
     suppressed = released.suppressed
     return Verdict(
         release=source.name,
@@ -61,14 +69,17 @@ def judge(
         rows=released.rows,
         classes=released.classes,
         k=int(released.sizes.min()),
+        singled_out=counted.singled_out,
+        constant=counted.constant,
+        kept=kept(study, loss.lm, counted.constant),
         suppressed_rows=int(released.sizes[suppressed == len(study.quasi)].sum()),
         suppressed_cells=int(suppressed @ released.sizes),
         diversity=diversity,
         risk=judge_risk(released.sizes, study.privacy.k, _meant(released, against, places)),
-        loss=judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched),
+        loss=loss,
         original=matched,
         absent=dict(_absent(study, diversity, matched)),
-        notes=tuple(_notes(study, shown, matched)),
+        notes=tuple(_notes(study, shown, matched, counted.singled_out)),
     )
 
 
@@ -88,7 +99,13 @@ def _match(released: Released, against: Original, places: list[Spans]) -> Matche
 
     left = unmatched(released, against.table, places)
     rows = against.table.rows
-    return Matched(rows=rows, dropped=against.dropped, unmatched=left, withheld=rows - (released.rows - left))
+    return Matched(
+        rows=rows,
+        dropped=against.dropped,
+        unmatched=left,
+        withheld=rows - (released.rows - left),
+        linked=linked(released, against.table),
+    )
 
 
 def _meant(released: Released, against: Original | None, places: list[Spans]) -> Longs | None:
@@ -192,8 +209,13 @@ def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | N
             yield f"{column.name}.t_hierarchy", why
 
 
-def _notes(study: Study, providers: Mapping[str, Data], matched: Matched | None) -> Iterator[str]:
+def _notes(study: Study, providers: Mapping[str, Data], matched: Matched | None, counted: SingledOut) -> Iterator[str]:
     privacy = study.privacy
+    if counted.only_exact:
+        yield (
+            "of the pairs of cells only those with an exact column were counted: there are more than "
+            f"{MOST_ROWS:,} rows or more than {MOST_PAIRS} pairs of columns"
+        )
     if matched is not None and matched.withheld >= privacy.k and _may_withhold_more(study):
         yield (
             f"{matched.withheld:,} originals are withheld, k or more: the protocol withholds rows that keep k but not "

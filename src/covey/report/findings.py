@@ -97,7 +97,7 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
     """
     source = connect(release, counted=True)
     released = read_release(source, study, with_plain=False)
-    verdict = verdict or judge(source, released, study)
+    verdict = judge(source, released, study) if verdict is None else verdict
     costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)
     shared = {cells.column.name: _shared(cells, released) for cells in released.sensitive}
     return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k), shared)

@@ -138,6 +138,13 @@ def _scene(material: Material) -> str:
 
 def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Markup]:
     verdict = None if findings is None else findings.verdict
+    counted = summary.singled_out if verdict is None else verdict.singled_out
+    if counted is not None:
+        columns = join([named(name) for name in counted.columns], ", ") if counted.columns else "in no column"
+        yield _tile("rows that one cell singles out", spelling.count(counted.one), columns)
+        pair = counted.pairs[0].columns if counted.pairs else []
+        most = join(["most by ", join([named(name) for name in pair], " and ")]) if pair else "no pair of columns"
+        yield _tile("rows that two cells single out", spelling.count(counted.two), most)
     k = summary.k_reached if verdict is None else verdict.k
     if k is not None:
         yield _tile("k, smallest class", spelling.count(k), f"asked: {summary.k}")
@@ -148,9 +155,12 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
             "the fewest of others' records in a class where a party sees some",
         )
     yield from _diversity(summary, findings)
-    lm = summary.loss.get("lm")
+    shown = verdict is None or verdict.answer
+    if shown and summary.kept is not None:
+        yield _tile("kept", spelling.loss(summary.kept), "of the columns that could be published; 1 is all")
+    lm = summary.loss.get("lm") if shown else None
     if lm is not None:
-        yield _tile("loss (LM)", spelling.loss(lm), "0 is untouched, 1 is all gone")
+        yield _tile("loss (LM) of the quasi columns", spelling.loss(lm), "0 is untouched, 1 is all gone")
     if summary.rows is not None:
         classes = spelling.plural(summary.classes, "class", "classes") if summary.classes is not None else ""
         yield _tile("rows released", spelling.count(summary.rows), f"in {classes}")

@@ -13,7 +13,7 @@ from covey.report import pictures, spelling
 from covey.report.charts import PATTERNS, CurvePoint
 from covey.report.distribution import compare, compare_own
 from covey.report.findings import ReleaseFindings, examine, risk_before
-from covey.report.markup import Markup, join, listed, prose, tag
+from covey.report.markup import Markup, join, listed, named, prose, tag
 from covey.report.material import Material
 from covey.report.opening import opening
 from covey.report.sections import checking, evaluated, learned
@@ -76,9 +76,10 @@ def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -
     quasi = [cells.column.name for cells in findings.released.quasi]
     heads = [*quasi, *(cells.column.name for cells in findings.released.sensitive)]
     before = None if records is None or not records.trees else risk_before(records)
+    may = findings.verdict.answer
     parts = [
         pictures.rows(heads, findings.sample(), findings.released.rows),
-        pictures.losses(findings.columns),
+        pictures.losses(findings.columns) if may else Markup(""),
         pictures.classes(findings.sizes, k),
         pictures.worst(quasi, findings.worst()),
         pictures.risks(findings.verdict.risk, before, k),
@@ -100,9 +101,16 @@ def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -
             )
             columns = compare(records, findings.released, material.release)
             parts.append(pictures.changes(columns, "the original", "the release", left))
-            points, sample = loss_by_k(records, k, summary.algorithm or "")
+            points, sample = loss_by_k(records, k, summary.algorithm or "") if may else ((), None)
             parts.append(pictures.by_k(points, summary, sample))
-    left_out = [prose(sentence) for sentence in _left_out(material, summary, bool(points))]
+    waits = (
+        [join([named(column.name), prose(f": {column.question}")]) for column in material.study.waiting]
+        if material.study
+        else []
+    )
+    if waits:
+        parts.append(join([tag("h2", "Columns that wait for an answer, and are left out"), listed(waits)]))
+    left_out = [prose(sentence) for sentence in _left_out(material, summary, bool(points) or not may)]
     return [*parts, join([tag("h2", "What this page leaves out"), listed(left_out)])] if left_out else parts
 
 
