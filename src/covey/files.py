@@ -8,12 +8,15 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from covey import bounds
 from covey.errors import InputError
+from covey.sizes import spell
 
 try:
     import fcntl
@@ -98,19 +101,24 @@ def sync_to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def read_bytes(path: Path, remedy: str, most: int | None = None) -> bytes:
-    """The content of a regular file of at most so many bytes. Raises InputError that names it and says what to do.
+def read_bytes(
+    path: Path, remedy: str, most: int | None = None, *, bound: Callable[[], int] = bounds.document
+) -> bytes:
+    """The content of a regular file of at most so many bytes, or as memory allows.
 
-    A pipe or a device is refused before it is opened: it might never end.
+    Raises InputError that names it and says what to do. A pipe or a device is refused before it is opened: it might
+    never end.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: is no file; {remedy}")
         with path.open("rb") as stream:
-            content = stream.read() if most is None else stream.read(most + 1)
-        if most is not None and len(content) > most:
-            raise InputError(f"{path}: is larger than {most:,} bytes, the most that is read here; {remedy}")
-        return content
+            content = stream.read((most or bound()) + 1)
+        if len(content) <= (most or bound()):
+            return content
+        if most is None:
+            raise bounds.above(str(path), f"is larger than {spell(bound())}")
+        raise InputError(f"{path}: is larger than {most:,} bytes, the most that is read here; {remedy}")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
 
@@ -131,10 +139,10 @@ def read_json(path: Path, kind: type[T]) -> T | None:
 
 
 def json_object(path: Path) -> dict[str, object]:
-    """The object in a JSON file; an empty one if there is no such file, or none in it."""
+    """The object in a JSON file; an empty one if there is no file, or none in it. Raises InputError if too large."""
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        content = json.loads(read_bytes(path, "name the folder of a run")) if path.is_file() else {}
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -13,13 +13,13 @@ from typing import Protocol as Interface
 import numpy as np
 import pyarrow as pa
 
+from covey import bounds
 from covey.arrays import Bits, Ints, Longs
 from covey.cells import MISSING, is_not_finite, number
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval, Prefix
 from covey.schema import Column, Role
 from covey.sources import Source
-from covey.sources.memory import refuse_above
 from covey.study import Study
 
 _UNKNOWN = -1
@@ -197,7 +197,7 @@ def read_source(source: Source, columns: Sequence[Column], *, empty: bool = Fals
 
     Raises InputError where it has lost what a code's text said, and where there are more than memory may hold.
     """
-    refuse_above(source.name, _CODE_BYTES * len(columns) * source.rows)
+    bounds.refuse_above(source.name, _CODE_BYTES * len(columns) * source.rows)
     reading = read(source.batches([column.name for column in columns], empty=empty), columns, source.name)
     for column in columns:
         refuse_shortened(reading, column, source.numeric)

@@ -13,11 +13,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from covey import bounds
 from covey.cells import SUPPRESSED, Kind
 from covey.errors import InputError
 from covey.hierarchy.tree import LARGEST, Hierarchy, Malformed, labels_of
+from covey.sizes import spell
 
-LARGEST_FILE = 256 * 2**20
 MOST_LEVELS = 100
 MOST_LABELS = 10_000_000
 """Lines times levels."""
@@ -32,8 +33,8 @@ def read(path: Path, kind: Kind = "text") -> Hierarchy:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe or a device might never end
             raise InputError(f"{path}: is no file; name a hierarchy in ARX's format")
-        if found.st_size > LARGEST_FILE:
-            raise InputError(f"{path}: is larger than {LARGEST_FILE:,} bytes, the most that a hierarchy may have")
+        if found.st_size > bounds.long_record():
+            raise bounds.above(str(path), f"is larger than {spell(bounds.long_record())}")
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
@@ -59,6 +60,8 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
                 labels += len(row)
                 _refuse_large(f"{name}, line {reader.line_num}", len(paths) + 1, len(row), labels)
                 paths.append([once.setdefault(label, label) for label in labels_of(row, kind)])
+                if len(once) > bounds.labels():
+                    raise bounds.above(name, f"has more than {bounds.labels():,} different labels")
                 lines.append(reader.line_num)
     except UnicodeDecodeError:
         raise InputError(f"{name}, line {_first_bad_line(content)}: not UTF-8; save the file as UTF-8") from None

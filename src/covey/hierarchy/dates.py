@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
-from covey.cells import SUPPRESSED
+from covey.cells import SUPPRESSED, Unit
 from covey.errors import InputError
 from covey.hierarchy.tree import Hierarchy, check_size
 
@@ -18,16 +18,17 @@ UNITS: dict[str, Callable[[date], str]] = {
 }
 
 
-def dates(units: Sequence[str], first: date, last: date) -> Hierarchy:
-    """Every day from first to last; above it the named units, finest first. A leading "day" is understood."""
+def dates(units: Sequence[str], first: date, last: date, finest: Unit = "day") -> Hierarchy:
+    """Returns days, months or years from first to last; above them the coarser units named."""
     chosen = [unit for unit in units if unit != "day"]
-    order = [unit for unit in UNITS if unit in chosen]
-    if chosen != order:
+    if chosen != [unit for unit in UNITS if unit in chosen]:
         raise InputError(f"date takes some of day, {', '.join(UNITS)}, finest first, each once")
+    coarser = [unit for unit in chosen if unit != finest and not (finest == "year" and unit in ("month", "quarter"))]
     if last < first:
         raise InputError(f"min = {first} is after max = {last}")
     count = (last - first).days + 1
     check_size(count, "the hierarchy of dates")
-    days = [first + timedelta(days=offset) for offset in range(count)]
-    paths = [[day.isoformat(), *(UNITS[unit](day) for unit in chosen), SUPPRESSED] for day in days]
+    label = UNITS.get(finest, date.isoformat)
+    days = {label(day): day for day in (first + timedelta(days=offset) for offset in range(count))}
+    paths = [[leaf, *(UNITS[unit](day) for unit in coarser), SUPPRESSED] for leaf, day in days.items()]
     return Hierarchy.from_paths(paths, "date")

@@ -28,11 +28,13 @@ class Coding:
     def read(self, text: str, written: str | None) -> str:
         """The leaf's label of a clean cell; what is no number, or no date of birth, stays as it is."""
         if self.age_on is not None:
-            born = day(canonical(text, "date", written))
+            spelled = canonical(text, "date", written)
+            born = day(spelled)
             value = None if born is None else Decimal(_years(born, self.age_on))
         else:
-            value = number(canonical(text, "number", written))
-        return text if value is None else self.coded(value)
+            spelled = canonical(text, "number", written)
+            value = number(spelled)
+        return spelled if value is None else self.coded(value)
 
     def coded(self, value: Decimal) -> str:
         """The leaf's label of a number."""

@@ -1,6 +1,7 @@
 """Tables from and to files, databases and frames.
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
+server    a PostgreSQL server: address, connection, tables read and written
 folders   folders and patterns of Parquet files, one table in many files
 engine    a table whose rows stay on an engine: what is asked of every engine, and counted there
 writing   a release written by the engine that has the rows
@@ -8,9 +9,10 @@ duck      DuckDB, out of core: files, and the writing of releases
 postgres  a table that stays on a PostgreSQL server
 spark     a table that stays on Apache Spark
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
+parquetfile  Parquet files judged before they are read
 packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
+foreign   the process of its own in which they are read
 frames    pandas, Polars and Arrow tables in, and the same kind out
-memory    the most memory that one table may take
 release   a released table, sorted by content and written atomically
 parts     a release in several Parquet files
 """

@@ -5,12 +5,15 @@ The engine reads UTF-8. A file in another encoding, which the user names, is rea
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import csv
 import gzip
 import io
+import itertools
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +21,15 @@ from typing import IO
 
 import pyarrow as pa
 
+from covey import bounds
 from covey.cells import clean
 from covey.errors import InputError
 from covey.plain import listed
-from covey.sources.memory import refuse_above
 
 SEPARATORS = (",", ";", "\t", "|")
-LONGEST_LINE = 2 * 2**20
 _SAMPLE = 256 * 2**10
 _CHUNK = 4 * 2**20
+_ROWS = 50_000  # that are kept as objects of Python at a time
 NOT_UTF8 = "not UTF-8; name its encoding (--encoding cp1252 for Western European Windows), or save the file as UTF-8"
 OTHER_WIDTH = "has another number of cells than the header; check separators and quotes"
 
@@ -46,30 +49,52 @@ def look(path: Path, *, read: bool = True) -> Look:
     """
     with _readable(path), _opened(path) as stream:
         sample = _sample(stream)
-        _refuse_binary(path, sample, stream, read=read)
+        cells = _refuse_binary(path, sample, stream, read=read)
     if not sample.strip():
         raise InputError(f"{path}: is empty; a table has a header and at least one row")
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path}: is UTF-16; add --encoding utf-16, or save it as UTF-8")
-    return _format(path, _decoded(path, sample))
+    found = _format(path, _decoded(path, sample))
+    if read:
+        _refuse_cells(path, cells[found.separator])
+    return found
 
 
 def read_encoded(path: Path, encoding: str) -> pa.Table:
     """The cells of a file in that encoding, as text. Raises InputError that names the file and the line."""
-    with _readable(path), _opened(path) as stream:
-        content = _whole(path, stream)
     try:
-        text = content.decode(encoding).removeprefix("\ufeff")
+        if not codecs.lookup(encoding)._is_text_encoding:
+            raise LookupError
+        with _readable(path), _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
+            found = _format(path, text.read(_SAMPLE).removeprefix("\ufeff"))
+        with _readable(path), _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
+            return _table(path, found, _lines(path, text, encoding))
     except LookupError:
         raise InputError(f"{path}: {encoding!r} is no encoding; try cp1252, latin-1 or utf-16") from None
-    except UnicodeError as error:
-        line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
+    except UnicodeError:
+        line = _undecodable(path, encoding)
         raise InputError(f"{path}, line {line}: is not {encoding}; name its encoding with --encoding") from None
-    if (at := text.find("\0")) >= 0:
-        raise InputError(f"{path}, line {text.count(chr(10), 0, at) + 1}: has a NUL; is it {encoding}?")
-    found = _format(path, text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=found.separator, strict=True)
+
+
+def _lines(path: Path, text: io.TextIOWrapper, encoding: str) -> Iterator[str]:
+    """The lines, none longer than it may be."""
+    for number in itertools.count(1):
+        line = text.readline(bounds.cell() + 1)
+        if not line:
+            return
+        if len(line) > bounds.cell():
+            raise _long_line(path, number)
+        if "\0" in line:
+            raise InputError(f"{path}, line {number}: has a NUL; is it {encoding}?")
+        yield line
+
+
+def _table(path: Path, found: Look, lines: Iterator[str]) -> pa.Table:
+    """The cells below the header, taken some at a time."""
+    reader = csv.reader(lines, delimiter=found.separator, strict=True)
+    schema = pa.schema([(name, pa.string()) for name in found.header])
     columns: list[list[str]] = [[] for _ in found.header]
+    parts, size = [], 0
     try:
         next(reader)
         for row in reader:
@@ -77,18 +102,42 @@ def read_encoded(path: Path, encoding: str) -> pa.Table:
                 raise InputError(f"{path}, line {reader.line_num}: {OTHER_WIDTH}")
             for column, cell in zip(columns, row, strict=bool(row)):
                 column.append(cell)
+            size += sum(map(len, row)) + bounds.CELL * len(row)
+            _refuse_cells(path, size)
+            if len(columns[0]) == _ROWS:
+                parts.append(pa.record_batch([pa.array(column) for column in columns], schema=schema))
+                columns = [[] for _ in found.header]
     except csv.Error:
         raise InputError(f"{path}, line {reader.line_num}: cannot be read; check its quotes") from None
-    return pa.table(dict(zip(found.header, (pa.array(column, pa.string()) for column in columns), strict=True)))
+    parts.append(pa.record_batch([pa.array(column, pa.string()) for column in columns], schema=schema))
+    return pa.Table.from_batches(parts, schema)
 
 
-def _whole(path: Path, stream: IO[bytes]) -> bytes:
-    parts, size = [], 0
-    while chunk := stream.read(_CHUNK):
-        size += len(chunk)
-        refuse_above(str(path), size)
-        parts.append(chunk)
-    return b"".join(parts)
+def _undecodable(path: Path, encoding: str) -> int:
+    """The first line that is not in this encoding."""
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    with _opened(path) as stream:
+        try:
+            while chunk := stream.read(1 << 10):
+                before = decoder.getstate()
+                line += decoder.decode(chunk).count("\n")
+        except UnicodeError:
+            with contextlib.suppress(UnicodeError):
+                decoder.setstate(before)
+                for byte in chunk:
+                    line += decoder.decode(bytes([byte])).count("\n")
+    return line
+
+
+def _refuse_cells(path: Path, size: int) -> None:
+    """Raises InputError for cells that take more than memory allows, or than a packed file of this size may hold."""
+    bounds.refuse_above(str(path), size)
+    if path.suffix == ".gz" and size > (most := 2 * bounds.cells(path.stat().st_size)):
+        raise bounds.above(str(path), f"holds more than {most / 1e6:,.0f} MB of cells")
+
+
+def _long_line(path: Path, line: int) -> InputError:
+    return bounds.above(f"{path}, line {line}", f"is longer than {bounds.cell():,} bytes")
 
 
 def _format(path: Path, text: str) -> Look:
@@ -116,22 +165,36 @@ def _opened(path: Path) -> IO[bytes]:
 def _sample(stream: IO[bytes]) -> bytes:
     """The first lines, whole."""
     sample = stream.read(_SAMPLE)
+    if b"\n" not in sample:
+        sample += stream.readline(bounds.cell())
     end = sample.rfind(b"\n")
     return sample if len(sample) < _SAMPLE or end < 0 else sample[: end + 1]
 
 
-def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes], *, read: bool) -> None:
+def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes], *, read: bool) -> Mapping[str, int]:
+    """Looks at every byte; the memory that the cells take, by what separates them."""
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return
+        return Counter()
     stream.seek(0)
-    lines, size = 1, 0
+    lines, size, line = 1, 0, 0
+    packed = path.stat().st_size if path.suffix == ".gz" else None
+    separators: Counter[str] = Counter()
     while chunk := stream.read(_CHUNK):
-        size += len(chunk) if read else 0
-        refuse_above(str(path), size)  # a few compressed bytes may unpack to any number
+        size += len(chunk)
+        if packed is not None and size > bounds.unpacked(packed):  # a few bytes may unpack to any number
+            raise bounds.above(str(path), f"unpacks to more than {bounds.unpacked(packed) / 1e6:,.0f} MB")
+        if read:
+            bounds.refuse_above(str(path), size)
         if (at := chunk.find(b"\0")) >= 0:
-            line = lines + chunk.count(b"\n", 0, at)
-            raise InputError(f"{path}, line {line}: has a NUL byte; the file is damaged or not text")
+            number = lines + chunk.count(b"\n", 0, at)
+            raise InputError(f"{path}, line {number}: has a NUL byte; the file is damaged or not text")
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+        line = len(chunk) - end - 1 + (line if end < 0 else 0)
+        if line > bounds.cell():
+            raise _long_line(path, lines + chunk.count(b"\n"))
         lines += chunk.count(b"\n")
+        separators.update({mark: chunk.count(mark.encode()) for mark in SEPARATORS})
+    return {mark: size + bounds.CELL * (separators[mark] + lines) for mark in SEPARATORS}
 
 
 def _decoded(path: Path, sample: bytes) -> str:
@@ -175,6 +238,8 @@ def _judge_names(path: Path, names: tuple[str, ...]) -> None:
     for position, name in enumerate(names, start=1):
         if not name:
             raise InputError(f"{path}, line 1: column {position} has no name; every column needs one")
+    if len(names) > bounds.columns():
+        raise bounds.above(f"{path}, line 1", f"has more than {bounds.columns():,} columns")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         places = [str(place) for place, name in enumerate(names, start=1) if name == repeated[0]]

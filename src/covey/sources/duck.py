@@ -18,10 +18,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from covey import bounds
 from covey.arrays import Ints, Longs
 from covey.cells import guarded
 from covey.errors import InputError
-from covey.sources.csvfile import LONGEST_LINE, look
+from covey.sources import parquetfile
+from covey.sources.csvfile import look
 from covey.sources.folders import (
     PARQUET,
     as_literal,
@@ -31,7 +33,6 @@ from covey.sources.folders import (
     refuse_patterns,
     rows_of_files,
 )
-from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
 from covey.sources.writing import ReleasedColumns, ReleasedRows, WritableRows
 
@@ -47,7 +48,7 @@ class Duck:
         self.name = name
         folder = tempfile.mkdtemp(prefix=".covey-engine-", dir=scratch)
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{int(SHARE * limit())}B",
+            "memory_limit": f"{int(bounds.SHARE * bounds.limit())}B",
             "temp_directory": folder,
             "preserve_insertion_order": True,
         }
@@ -65,7 +66,7 @@ class Duck:
 
     def arrow(self, query: str) -> pa.Table:
         """The answer to a query."""
-        return self.explained(lambda: self.connection.execute(query).fetch_arrow_table())
+        return self.explained(lambda: self.connection.execute(query).to_arrow_table())
 
     def give(self, name: str, columns: Mapping[str, pa.Array], kinds: Mapping[str, str] | None = None) -> None:
         """A table from columns of ours, some of them of the types that are named."""
@@ -124,7 +125,7 @@ class Duck:
             texts = pa.array([guarded(read(text)) for text in whole.dictionary.to_pylist()], pa.string())
             return texts.take(whole.indices)
 
-        self.connection.create_function(name, of_batch, ["VARCHAR"], "VARCHAR", type="arrow")  # type: ignore[arg-type, list-item]
+        self.connection.create_function(name, of_batch, ["VARCHAR"], "VARCHAR", type="arrow")  # type: ignore[call-overload]
 
     def explained(self, work: Callable[[], T]) -> T:
         """The outcome of some work, or its error as a sentence of ours."""
@@ -159,6 +160,7 @@ class DuckRows(WritableRows):
                 raise InputError(f"{path}: there is no such file")
             self._files = parquet_files(data) if is_many(data) else [path]
             refuse_patterns(self._files)
+            self._duck.explained(lambda: parquetfile.examine(str(data), self._files))
             columns = self._duck.explained(lambda: columns_of_folders(data, self._files))
             self._reasons = columns.refused
             self._duck.run(f"CREATE VIEW given AS {rows_of_files(self._files, columns, ', file_row_number = true')}")
@@ -177,7 +179,7 @@ class DuckRows(WritableRows):
                 "CREATE VIEW given AS SELECT *, row_number() OVER () AS file_row_number "
                 f"FROM read_csv({as_literal(str(path))}, "
                 f"auto_detect = false, header = true, delim = {as_literal(found.separator)}, quote = '\"', "
-                f"escape = '\"', columns = {{{cells}}}, max_line_size = {LONGEST_LINE}, hive_partitioning = false)"
+                f"escape = '\"', columns = {{{cells}}}, max_line_size = {bounds.cell()}, hive_partitioning = false)"
             )
             self._order = ("given.file_row_number",)
             kinds = dict.fromkeys(found.header, "VARCHAR")

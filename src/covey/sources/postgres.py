@@ -17,7 +17,7 @@ from pyarrow import csv
 
 from covey.errors import InputError
 from covey.sources.duck import Duck
-from covey.sources.source import connected, named_there
+from covey.sources.server import connected, named_there
 from covey.sources.writing import ReleasedRows, WritableRows
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ from covey.errors import InputError
 from covey.files import sync_to_disk, write_atomically
 from covey.release_file import remove_release
 from covey.sources.folders import PARQUET, parquet_files
-from covey.sources.packages import EXCEL, write_sheet
+from covey.sources.foreign import EXCEL
+from covey.sources.packages import write_sheet
 from covey.sources.parts import PartsWriter, read_back
-from covey.sources.source import write_table
+from covey.sources.server import write_table
 
 _LINES = 500_000  # written at a time
 _CHUNK = 1 << 20

@@ -15,21 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs
 
 import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
+from covey import bounds
 from covey.arrays import Longs
 from covey.cells import clean
 from covey.errors import InputError
-from covey.sources import packages
-from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
+from covey.sources import packages, parquetfile, server
+from covey.sources.csvfile import NOT_UTF8, OTHER_WIDTH, look, read_encoded
 from covey.sources.folders import (
-    as_name,
     columns_of_folders,
     is_many,
     parquet_files,
@@ -38,7 +37,6 @@ from covey.sources.folders import (
     rows_of_files,
 )
 from covey.sources.frames import Frame, to_arrow
-from covey.sources.memory import SHARE, limit, refuse_above, too_large
 
 if TYPE_CHECKING:
     Expression = Any  # Ibis ships no types
@@ -50,10 +48,10 @@ T = TypeVar("T")
 _LINE = re.compile(r"Line: (\d+)")
 _PATTERN_CHARACTERS = set("*?[]{}")
 _BATCH = 100_000
-_CELL = 16  # bytes that the engine needs for a cell, however short
 _CSV_CELLS = 8  # times the size of a CSV file with short cells that the engine may need for it
+_NESTED = "holds lists or structures, which are no cells; write each part of them into a column of its own"
 _REASONS = (
-    ("Maximum line size", f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"),
+    ("Maximum line size", "a line is longer than may be read; if it is one table, set COVEY_MEMORY=16GB"),
     ("Expected Number of Columns", OTHER_WIDTH),
     ("Invalid unicode", NOT_UTF8),
     ("not utf-8", NOT_UTF8),
@@ -79,14 +77,17 @@ class Source:
         reasons: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
-        self._reasons = reasons  # why columns are lacking
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
         self._kept = kept  # False if the rows are too many to be parsed once and kept
         weakref.finalize(self, backend.disconnect)
-        self.columns = tuple(clean(column) for column in table.columns)
-        typed = (clean(column) for column, kind in table.schema().items() if kind.is_numeric())
+        kinds = {column: kind for column, kind in table.schema().items() if not kind.is_nested()}
+        self._reasons = {**reasons, **{clean(column): _NESTED for column in table.columns if column not in kinds}}
+        """Why columns are lacking."""
+        self._raw = tuple(kinds)
+        self.columns = tuple(map(clean, kinds))
+        typed = (clean(column) for column, kind in kinds.items() if kind.is_numeric())
         self.numeric = frozenset(typed) if numeric is None else numeric
         """The columns that are numbers where they come from, and so have lost any leading zero."""
         refuse_repeated(name, self.columns)
@@ -94,7 +95,7 @@ class Source:
     @cached_property
     def _text(self) -> Expression:
         """The table with every column as text; our own engine keeps it, so that a file is parsed once."""
-        cells = {name: _as_text(self._table[raw]) for name, raw in zip(self.columns, self._table.columns, strict=True)}
+        cells = {name: _as_text(self._table[raw]) for name, raw in zip(self.columns, self._raw, strict=True)}
         table = self._table.select(**cells)
         if self._backend.name != "duckdb" or not self._kept:
             return table
@@ -103,8 +104,8 @@ class Source:
 
     @cached_property
     def rows(self) -> int:
-        counted = self._text.count()
-        return int(self._explained(lambda: counted.to_pyarrow().as_py()))
+        counted = self._answer(self._text.aggregate(rows=self._text.count()))
+        return int(counted.column("rows")[0].as_py())
 
     def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
         """Refuse a table that lacks a column, or that has no rows unless it may be empty."""
@@ -116,7 +117,7 @@ class Source:
         """The rows in their order, some at a time, as text."""
         self.require(columns, empty=empty)
         chosen = self._text.select(*columns)
-        reader = self._explained(lambda: chosen.to_pyarrow_batches(chunk_size=_BATCH))
+        reader = self._explained(lambda: self._reader(chosen))
         while True:
             try:
                 yield self._explained(reader.read_next_batch)
@@ -125,13 +126,13 @@ class Source:
 
     def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, Longs]:
         """The distinct tuples of these columns and how often each occurs, grouped in the engine."""
-        found: pa.Table = self._explained(self._grouped(columns).to_pyarrow)
+        found = self._answer(self._grouped(columns))
         counts = found.column("records").to_numpy().astype(np.int64)
         return found.drop_columns("records").rename_columns(list(columns)), counts
 
     def group_sizes(self, columns: Sequence[str]) -> Longs:
         """The number of rows of each distinct tuple of these columns; the tuples stay in the engine."""
-        sizes: pa.Table = self._explained(self._grouped(columns).select("records").to_pyarrow)
+        sizes = self._answer(self._grouped(columns).select("records"))
         counted: Longs = sizes.column("records").to_numpy().astype(np.int64)
         return counted
 
@@ -142,6 +143,17 @@ class Source:
         tuples = self._text.select(**position)
         return tuples.group_by(list(position)).agg(records=tuples.count())
 
+    def _answer(self, expression: Expression) -> pa.Table:
+        """The rows of an expression; those of our own engine without Ibis, which would load pandas."""
+        if self._backend.name != "duckdb":
+            return self._explained(expression.to_pyarrow)
+        return self._explained(lambda: self._backend.con.sql(self._backend.compile(expression)).to_arrow_table())
+
+    def _reader(self, expression: Expression) -> pa.RecordBatchReader:
+        if self._backend.name != "duckdb":
+            return expression.to_pyarrow_batches(chunk_size=_BATCH)
+        return self._backend.con.sql(self._backend.compile(expression)).to_arrow_reader(_BATCH)
+
     def _explained(self, read: Callable[[], T]) -> T:
         return explain(self.name, read)
 
@@ -151,7 +163,7 @@ def explain(name: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except duckdb.OutOfMemoryException:
-        raise too_large(name) from None
+        raise bounds.too_large(name) from None
     except duckdb.Error as error:
         raise InputError(f"{name}{_line(error)}: {_reason(str(error))}") from None
     except (pa.ArrowException, OSError) as error:
@@ -170,17 +182,18 @@ def connect(data: Data | Source, *, counted: bool = False) -> Source:
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
         return _file(*_asked(str(data)), counted=counted)
     if isinstance(data, str):
-        return _spark(data) if data.startswith(("spark://", "sc://")) else _server(data)
+        return _spark(data) if data.startswith(("spark://", "sc://")) else Source(*server.open_table(data))
     backend = _engine()
     frame = to_arrow(data)
     refuse_repeated("the given table", frame.column_names)
-    return Source("the given table", ibis.memtable(frame), backend)
+    return Source("the given table", _held(backend, frame), backend)
 
 
 def on_disk(data: str | Path, files: Sequence[Path]) -> Source:
     """The table in these Parquet files, of which the engine keeps no row; what it cannot hold lies on the disk."""
     backend, keep = _engine_on_disk()
     try:
+        parquetfile.examine(str(data), files)
         columns = columns_of_folders(data, files)
         view = ibis.util.gen_name("covey")
         backend.con.execute(f"CREATE VIEW {view} AS {rows_of_files(files, columns)}")
@@ -215,22 +228,21 @@ def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
     backend = _engine()
     if path.suffix.lower() in packages.ENDINGS:
         found_there = packages.read(path, asked.get("sheet"), labels=asked.get("labels", "yes") != "no")
-        return Source(str(path), ibis.memtable(found_there.table), backend, numeric=found_there.numeric)
+        return Source(str(path), _held(backend, found_there.table), backend, numeric=found_there.numeric)
     if asked.get("encoding", "utf-8").lower() not in ("utf-8", "utf8", "utf-8-sig"):
-        return Source(str(path), ibis.memtable(read_encoded(path, asked["encoding"])), backend)
+        return Source(str(path), _held(backend, read_encoded(path, asked["encoding"])), backend)
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            if counted and readable == path and _said_size(path) > limit():
+            said = parquetfile.examine(str(path), [path])
+            if counted and readable == path and said > bounds.limit():
                 return on_disk(path, [path])
-            refuse_above(str(path), _said_size(path))
             columns_of_folders(path, [path])  # refuses two columns of one name
-            found_table = backend.read_parquet(str(readable), hive_partitioning=False)
-            _refuse_long_cells(path, found_table)
-            return Source(str(path), found_table, backend, keep)
+            parquetfile.refuse_long(str(path), readable, said)
+            return Source(str(path), backend.read_parquet(str(readable), hive_partitioning=False), backend, keep)
         except (duckdb.Error, pa.ArrowException, OSError):
             raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
-    large = counted and path.stat().st_size > limit() // _CSV_CELLS
+    large = counted and path.stat().st_size > bounds.limit() // _CSV_CELLS
     found = look(path, read=not large)
     if large:
         backend, disk = _engine_on_disk()
@@ -239,7 +251,7 @@ def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
     try:
         table = backend.read_csv(
             str(readable), auto_detect=False, header=True, delim=found.separator, quote='"', escape='"',
-            columns=schema, max_line_size=LONGEST_LINE, strict_mode=True,
+            columns=schema, max_line_size=bounds.cell(), strict_mode=True,
             hive_partitioning=False,  # a folder named like `age=30` says nothing about the cells
         )  # fmt: skip
     except duckdb.Error as error:
@@ -251,27 +263,18 @@ def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
 def _engine(folder: Path | None = None) -> Backend:
     """An engine of our own, with the limit of memory; what it cannot hold it writes to the folder, if one is given."""
     if folder is None:
-        backend = ibis.duckdb.connect(memory_limit=f"{limit()}B", max_temp_directory_size="0KB")
+        backend = ibis.duckdb.connect(memory_limit=f"{bounds.limit()}B", max_temp_directory_size="0KB")
     else:
-        backend = ibis.duckdb.connect(memory_limit=f"{int(SHARE * limit())}B", temp_directory=str(folder))
+        backend = ibis.duckdb.connect(memory_limit=f"{int(bounds.SHARE * bounds.limit())}B", temp_directory=str(folder))
     backend.con.execute("SET enable_progress_bar = false")  # in `python -c` it would stand among our own output
     return backend
 
 
-def _said_size(path: Path) -> int:
-    """The memory for a Parquet file by what it says of itself: rows, columns and bytes, before any cell is read."""
-    with parquet.ParquetFile(path) as file:
-        said = file.metadata
-        bytes_said = sum(int(said.row_group(group).total_byte_size) for group in range(said.num_row_groups))
-        return max(bytes_said, int(said.num_rows) * int(said.num_columns) * _CELL)
-
-
-def _refuse_long_cells(path: Path, table: Expression) -> None:
-    """Adds up the cells' lengths in the engine, which keeps none: a text that is stored once may stand in any row."""
-    texts = [table[name].length().sum() for name in table.columns if table[name].type().is_string()]
-    if texts:
-        lengths = table.aggregate([text.name(f"c{place}") for place, text in enumerate(texts)]).to_pyarrow()
-        refuse_above(str(path), sum(value or 0 for value in lengths.to_pylist()[0].values()))
+def _held(backend: Backend, table: pa.Table) -> Expression:
+    """A table of ours, as the engine sees it."""
+    name = ibis.util.gen_name("covey")
+    backend.con.register(name, table)
+    return backend.table(name)
 
 
 class _Kept:
@@ -290,24 +293,6 @@ def _plain_name(path: Path) -> tuple[Path, object]:
     return link, keep
 
 
-def _server(url: str) -> Source:
-    """A table or query of a PostgreSQL server: postgres://user@host/db?table=NAME or ?query=SELECT…"""
-    shown, asked, backend = connected(url)
-    try:
-        name, query = named_there(shown, asked)
-        if "query" in asked:
-            view = ibis.util.gen_name("covey")
-            backend.raw_sql(f"create temporary view {view} as {query}").close()
-            return Source(name, backend.table(view), backend)
-        schema, _, table = asked["table"].rpartition(".")
-        return Source(name, backend.table(table, database=schema or None), backend)
-    except Exception as error:  # the engine's own words quote the query
-        backend.disconnect()
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{shown}: no such table, or not a readable query ({type(error).__name__})") from None
-
-
 def _spark(url: str) -> Source:
     """A table of Spark: spark://host:port?table=NAME, ?parquet=PATH or ?query=SELECT…"""
     from covey.sources.spark import SparkTable
@@ -322,68 +307,6 @@ def _spark(url: str) -> Source:
     except BaseException:
         opened.close()
         raise
-
-
-def named_there(shown: str, asked: Mapping[str, str]) -> tuple[str, str]:
-    """The words for the table that is asked for behind `?`, and a query of it. Raises InputError for none or two."""
-    if ("table" in asked) == ("query" in asked):
-        raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
-    if "query" in asked:
-        return shown, asked["query"]
-    return f"{shown}?table={asked['table']}", f"select * from {_quoted_table(asked['table'])}"
-
-
-def _quoted_table(name: str) -> str:
-    """A table's name, perhaps with its schema, as a query spells it."""
-    schema, _, own = name.rpartition(".")
-    return ".".join(as_name(part) for part in (schema, own) if part)
-
-
-def write_table(table: pa.Table, url: str, *, force: bool) -> str:
-    """Writes text cells as a new table of a server; returns its name. Raises InputError, also if it is there."""
-    shown, asked, backend = connected(url)
-    try:
-        if set(asked) - {"host"} != {"table"}:
-            raise InputError(f"{shown}: say which table to write with ?table=NAME")
-        schema, _, name = asked["table"].rpartition(".")
-        if name in backend.list_tables(database=schema or None):
-            if not force:
-                raise InputError(f"{shown}: has a table {asked['table']!r} already; add --force to replace it")
-            backend.raw_sql(f"drop table {_quoted_table(asked['table'])}").close()
-        backend.create_table(name, obj=table, database=schema or None)
-        return f"{shown}?table={asked['table']}"
-    except InputError:
-        raise
-    except Exception as error:  # the driver's own words quote cells
-        raise InputError(f"{shown}: the table cannot be written ({type(error).__name__}); may you create it?") from None
-    finally:
-        backend.disconnect()
-
-
-def connected(url: str) -> tuple[str, dict[str, str], Backend]:
-    """The words for a server, what is asked of it behind `?`, and the connection."""
-    parts = urlsplit(url)
-    asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
-    host = asked.get("host") or parts.hostname
-    shown = f"{parts.scheme}://{host or ''}{parts.path}"
-    if parts.scheme not in ("postgres", "postgresql"):
-        raise InputError(
-            f"{shown}: unknown kind of source; give a file, postgres://…?table=NAME or spark://…?table=NAME"
-        )
-    try:
-        backend = ibis.postgres.connect(
-            host=host, port=parts.port or 5432, user=_decoded(parts.username), password=_decoded(parts.password),
-            database=parts.path.lstrip("/") or None,
-        )  # fmt: skip
-    except ImportError:
-        raise InputError("PostgreSQL needs an extra: pip install 'covey[postgres]'") from None
-    except Exception as error:  # the driver's own words may quote the password
-        raise InputError(f"{shown}: the server refused the connection ({type(error).__name__})") from None
-    return shown, asked, backend
-
-
-def _decoded(part: str | None) -> str | None:
-    return None if part is None else unquote(part)
 
 
 def _as_text(column: Expression) -> Expression:

@@ -19,10 +19,11 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
+from covey.addresses import name_of, taken_apart
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
 from covey.sources.duck import Duck
@@ -40,6 +41,9 @@ LONELY_SECONDS = 60.0
 LOOK_SECONDS = 2.0
 """and how often one looks."""
 _SCHEME = re.compile("^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
+_TABLES = ("table", "query", "parquet")
+_CONNECT = ("use_ssl", "token", "user_id", "user_agent", "session_id", "grpc_max_message_size")
+"""Options that Spark Connect takes in an address."""
 _FLOATING = ("float", "double")
 _NUMERIC = (*_FLOATING, "tinyint", "smallint", "int", "bigint", "decimal")
 _OURS = {
@@ -144,13 +148,33 @@ class SparkRows(WritableRows):
         return self._opened.explained(work)
 
 
+def read_address(url: str) -> tuple[str, str, Mapping[str, str]]:
+    """The kind of server, its place with the options of Spark Connect, and the table that is asked for.
+
+    Raises InputError that names an option that Spark would not get.
+    """
+    before, asked, others = taken_apart(url, _TABLES)
+    scheme, _, where = before.partition("://")
+    place, _, path = where.partition("/")
+    options = [option for option in path.split(";")[1:] if option] if scheme == "sc" else []
+    wrong = [name_of(option) for option in others]
+    wrong += [name_of(option) for option in options if name_of(option) not in _CONNECT]
+    if wrong:
+        raise InputError(f"{scheme}://…: option {wrong[0]!r} cannot be used; correct or remove it")
+    if "@" in place or "#" in before or (path and not (scheme == "sc" and path.startswith(";"))):
+        raise InputError(
+            f"{scheme}://…: has more than a place; write {scheme}://HOST:PORT?table=NAME (options of Spark Connect: "
+            "sc://HOST:PORT/;use_ssl=true?table=NAME)"
+        )
+    return scheme, f"{place}/{path}" if path else place, asked
+
+
 class SparkTable:
     """The session that has a table, and the name under which it has it."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
-        shown = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+        scheme, place, self.asked = read_address(url)
+        shown = f"{scheme}://{place.partition('/')[0]}"
         named = [key for key in ("table", "query", "parquet") if key in self.asked]
         if len(named) != 1:
             raise InputError(
@@ -164,7 +188,7 @@ class SparkTable:
         self.folders = FolderColumns()
         self.ours = False
         self._lonely = threading.Event()
-        self.session = self.explained(lambda: self._begun(SparkSession, parts.scheme, parts.netloc.rpartition("@")[2]))
+        self.session = self.explained(lambda: self._begun(SparkSession, scheme, place))
 
     def _begun(self, sessions: Any, scheme: str, place: str) -> Session:
         """The running session where no place is named, or one of our own there."""
