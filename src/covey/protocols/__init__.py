@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 
 from covey.errors import InputError
 from covey.option import Value
@@ -62,7 +61,7 @@ def named(name: str) -> tuple[Protocol, ...]:
     """
     folders = requirements.folders()
     short, _, way = name.partition("-")
-    found = [import_module(f"{requirements.PROTOCOLS}.{folder}").PROTOCOL for folder in folders.get(short, ())]
+    found: list[Protocol] = [requirements.load(folder) for folder in folders.get(short, ())]
     if way:
         found = [each for each in found if each.requirements.partition == _WAYS.get(way, way)]
     if not found:
@@ -84,8 +83,19 @@ def find(name: str, partition: str | None = None, options: Mapping[str, Value] |
 
 
 def all_protocols() -> tuple[Protocol, ...]:
-    """Every protocol."""
-    return tuple(protocol for name in names() for protocol in named(name))
+    """Every protocol but those that lack an extra."""
+    return tuple(protocol for name in names() if name not in lacking() for protocol in named(name))
+
+
+def lacking() -> tuple[str, ...]:
+    """The names of the protocols that need an extra which is not installed."""
+    lacked = []
+    for name in names():
+        try:
+            named(name)
+        except InputError:
+            lacked.append(name)
+    return tuple(lacked)
 
 
 def spoken(study: Study) -> ProtocolVersion:

@@ -17,6 +17,7 @@ from covey.errors import PeerError
 from covey.secure.declare import Leakage, Lesson
 from covey.study import Study
 from covey.study.requirements import Requirements
+from covey.summary import SingledOut
 from covey.table import Table
 from covey.version import ProtocolVersion
 from covey.wire import Channel
@@ -67,6 +68,9 @@ class Figures:
     loss: Mapping[str, float | None] = field(default_factory=dict)
     query_error: Mapping[str, float] | None = None
     """By number of columns: the relative error of random COUNT queries over all rows; None where nobody asked."""
+    singled_out: SingledOut | None = field(default=None, compare=False)
+    """Counted, as what is kept, once the rows have been opened: no figure of a protocol or of its ideal."""
+    kept: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,18 @@ class Preview:
 
 
 @dataclass(frozen=True)
+class Recognition:
+    """The people whose rows an owner of columns finds in the release by its exact columns."""
+
+    people: int
+    alone: int
+    few: int
+    """Among fewer than k rows, those who are alone included."""
+    losses: Mapping[str, float | None] = field(default_factory=dict)
+    """The columns for which the study does not allow it; at their owner with the LM of each if it were generalized."""
+
+
+@dataclass(frozen=True)
 class Proposal:
     """The proposal that a party approves: figures from what is public so far, and what the last opening will show."""
 
@@ -93,11 +109,14 @@ class Proposal:
     """None where nothing of the release is known before it is opened, or where this party gets no release."""
     preview: Preview | None = None
     """None where the classes are not public before the opening."""
+    recognition: Recognition | None = None
+    """The people whom this party recognises; None where it publishes no exact columns, or rows are split."""
 
     @property
     def digest(self) -> bytes:
         """The hash of the figures that a vote names; machines may differ in a float's last digits."""
-        content = None if self.figures is None else asdict(self.figures)
+        given = {} if self.figures is None else asdict(self.figures)
+        content = {name: value for name, value in given.items() if name not in ("singled_out", "kept")} or None
         return hashlib.sha256(json.dumps(_rounded(content), sort_keys=True).encode()).digest()
 
 

@@ -26,7 +26,7 @@ from covey.secure.declare import Leakage
 
 PROTOCOL = Protocol(
     name="cluster",
-    version=2,
+    version=3,
     about="one k-anonymous, l-diverse table from columns that sit with any number of parties, by local recoding",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 4",
     requirements=REQUIREMENTS,

@@ -16,9 +16,9 @@ from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
-from covey.protocols.protocol import Figures, Proposal, Result, RoleProgress, Seat
+from covey.protocols.protocol import Figures, Proposal, Recognition, Result, RoleProgress, Seat
 from covey.protocols.shared.agree import agree
-from covey.protocols.shared.columns import meeting, parts, release
+from covey.protocols.shared.columns import meeting, parts, recognition, release
 from covey.secure import coin
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, gather
@@ -51,7 +51,8 @@ async def holder(seat: Seat) -> Result:
     seat.ledger.learns(leakage.FIGURES)
     part = parts.contribution_of(label, own.nodes(label), mine.table, leads=own.pivot)
     known = await add_up_figures(channel.at("figures"), parameters, own, label)
-    return await publish(seat, channel.at("rows"), parameters, part, known)
+    found = recognition.count(seat.study, [label], mine.table.carried)
+    return await publish(seat, channel.at("rows"), parameters, part, known, found)
 
 
 async def evaluator(seat: Seat) -> Result:
@@ -165,10 +166,15 @@ async def add_up_figures(
 
 
 async def publish(
-    seat: Seat, channel: Channel, parameters: Parameters, mine: parts.Contribution | None, known: Figures
+    seat: Seat,
+    channel: Channel,
+    parameters: Parameters,
+    mine: parts.Contribution | None,
+    known: Figures,
+    found: Recognition | None = None,
 ) -> Result:
     """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
-    await seat.propose(Proposal(*leakage.of_release(parameters, known.rows), known))
+    await seat.propose(Proposal(*leakage.of_release(parameters, known.rows), known, recognition=found))
     everyone = channel.parties
     rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)
     if rows is None:

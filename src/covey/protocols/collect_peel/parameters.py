@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +17,7 @@ from covey.option import Choice, File, Text, Whole
 from covey.protocols.shared.closeness import WITHHOLDS
 from covey.protocols.shared.domains import require_countable, require_listed
 from covey.protocols.shared.peeling.marginals import Marginals
+from covey.protocols.shared.reference import read_reference
 from covey.schema import Column
 from covey.secure.equals.trustees import FEWEST, MOST
 from covey.study import Study
@@ -95,7 +95,7 @@ class Parameters:
             l=None if study.privacy.l is None else at_least(study.privacy.l, 64),
             diversity=study.privacy.diversity,
             watched=() if study.privacy.l is None else study.sensitive,
-            reference=_reference(study, trees_of(study)) if REFERENCE.of(study.options) else None,
+            reference=read_reference(study, trees_of(study), file) if (file := REFERENCE.of(study.options)) else None,
         )
 
     def require_most(self, answers: int, kept: int) -> None:
@@ -140,32 +140,3 @@ def trees_of(study: Study) -> tuple[Hierarchy, ...]:
 def hub_of(study: Study) -> str:
     """The collector's name."""
     return next(party.name for party in study.parties if party.role == "collector")
-
-
-def _reference(study: Study, trees: Sequence[Hierarchy]) -> tuple[Longs, ...]:
-    """The frequencies in the study's reference file. Raises InputError that names the file and the line."""
-    named = REFERENCE.of(study.options)
-    content = study.files.get(named)
-    if content is None:
-        raise InputError(f"{named}: the study's reference file was not found")
-    place = {column.name: number for number, column in enumerate(study.quasi)}
-    codes: list[Mapping[str, int]] = [
-        {label: code for code, label in enumerate(tree.labels[: tree.codes])} for tree in trees
-    ]
-    counts = [np.zeros(tree.codes, dtype=np.int64) for tree in trees]
-    try:
-        rows = list(csv.reader(content.decode("utf-8-sig").splitlines()))
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{named}: is no CSV file in UTF-8") from None
-    for line, row in enumerate(rows, start=1):
-        if not row or (line == 1 and row == ["column", "value", "count"]):
-            continue
-        column = place.get(row[0], -1)
-        code = -1 if column < 0 or len(row) != 3 else codes[column].get(study.quasi[column].read(row[1]), -1)
-        if code < 0 or not row[2].strip().isdecimal():
-            raise InputError(f"{named}, line {line}: must be column,value,count with a quasi column and its value")
-        counts[column][code] += int(row[2])
-    for quasi, own in zip(study.quasi, counts, strict=True):
-        if not own.any():
-            raise InputError(f"{named}: has no counts of column {quasi.name!r}; add them, or leave reference out")
-    return tuple(counts)

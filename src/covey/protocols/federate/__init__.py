@@ -41,7 +41,7 @@ def _accepts(study: Study, own: Table) -> None:
 
 PROTOCOL = Protocol(
     name="federate",
-    version=2,
+    version=3,
     about="columns of two providers or more whose users differ: the common users' table for a recipient, and no "
     "provider learns whom another has",
     source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +16,8 @@ from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.release import result
 from covey.protocols.federate.several import ProviderShares
 from covey.protocols.federate.users import OwnUsers
-from covey.protocols.protocol import Proposal, Result, Seat
+from covey.protocols.protocol import Proposal, Recognition, Result, Seat
+from covey.protocols.shared.columns import recognition
 from covey.wire import Channel, gather
 
 Halves = tuple[Group, Group] | None
@@ -41,7 +43,7 @@ async def provider(seat: Seat) -> Result:
     seat.progress.phase("release")
     everyone = seat.channel.at("federate")
     await everyone.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
-    await _approve(seat, params)
+    await _approve(seat, params, recognised(own, leaves))
     await delivery.send_release(everyone.at("release"), ready, leaves)
     return Result()
 
@@ -73,9 +75,24 @@ async def recipient(seat: Seat) -> Result:
     return result(params, boxes, await delivery.receive_numbers(at.at("numbers"), params, classes))
 
 
-async def _approve(seat: Seat, params: Parameters) -> None:
+async def _approve(seat: Seat, params: Parameters, found: Recognition | None = None) -> None:
     seat.ledger.learns(leakage.READY)
-    await seat.propose(Proposal(leakage.of_release(params)))
+    await seat.propose(Proposal(leakage.of_release(params), recognition=found))
+
+
+def recognised(own: OwnUsers, leaves: Sequence[Group]) -> Recognition | None:
+    """The users whom a provider could find: it knows each one's class, but not who is common.
+
+    So all of its users count, but for those whom delta keeps out of the release.
+    """
+    users = [own.row[own.holding(group.members)] for group in leaves]
+    rows, label = np.concatenate(users), np.repeat(np.arange(len(users)), [len(each) for each in users])
+    if own.params.sensitive:
+        alike = label * own.params.width + own.exact[rows]
+        _, number, counts = np.unique(alike, return_inverse=True, return_counts=True)
+        kept = counts[number] >= (1 if own.params.delta is None else math.ceil(1 / own.params.delta))
+        rows, label = rows[kept], label[kept]
+    return recognition.count(own.params.study, [label], own.table.select(rows).carried)
 
 
 async def divide(seat: Seat, channel: Channel, held: Pair | ProviderShares) -> list[Group]:

@@ -11,8 +11,9 @@ Security  semi-honest. Each party makes its own columns k-anonymous before it sa
           makes the claim true.)
 Not       counts of pairs of groups tell which of one's own people share a value of the other party that is finer than
           the published one. The paper's definition of security does not cover that; the ledger says it, and
-          leakage = "threshold" avoids it. A party that lies about its groups changes the outcome. A class below k is
-          noticed when the release is open, and then nothing is written.
+          leakage = "threshold" avoids it. A party's exact columns lead it to its own people's rows in the release; it
+          counts them before the approval (`shared/columns/recognition`). A party that lies about its groups changes the
+          outcome. A class below k is noticed when the release is open, and then nothing is written.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from covey.protocols.shared.script import recorded
 
 PROTOCOL = Protocol(
     name="generalize",
-    version=2,
+    version=3,
     about="one k-anonymous table from columns that sit with two parties, generalized until they fit together",
     source="Jiang & Clifton, Privacy-Preserving Distributed k-Anonymity, DPP2GA",
     requirements=REQUIREMENTS,

@@ -8,7 +8,7 @@ distinct values. Groups only merge, and after as many steps as there are levels 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class Generalization:
     ties: Ties
     levels: Longs
     pool: Bits
+    finished: Longs = field(init=False)
+    """The number of people who were left when each one's class was finished; -1 in the pool."""
+
+    def __post_init__(self) -> None:
+        self.finished = np.full(len(self.pool), -1, dtype=np.int64)
 
     @classmethod
     def of(cls, table: Table, parameters: Parameters) -> Generalization:
@@ -89,7 +94,9 @@ class Generalization:
 
     def settle(self, done: Bits) -> None:
         """Takes these people out of the pool; they keep their levels."""
-        self.pool[np.flatnonzero(self.pool)[done]] = False
+        people = np.flatnonzero(self.pool)[done]
+        self.finished[people] = self.pool.sum()
+        self.pool[people] = False
 
 
 def _counts_for(distinct: int, weight: float) -> int:

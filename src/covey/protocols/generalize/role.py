@@ -47,6 +47,7 @@ async def owner(seat: Seat) -> Result:
         [common.ids[row] for row in kept.tolist()],
         np.ascontiguousarray(local.nodes[:, kept]),
         common.table.select(kept),
+        [local.finished[kept]],
         recipient=parameters.recipient,
     )
     return Result() if rows is None else release.result(seat.study, rows, withheld=withheld)

@@ -1,125 +1,173 @@
-"""The one role: a holder of rows, from the first sum to the release."""
+"""The roles, the trusted party, and the plan: the same run on shares, in the open, and on made-up rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from itertools import count
+from typing import TypeVar
 
 import numpy as np
 
-from covey.arrays import Ints
-from covey.hierarchy import Hierarchy
-from covey.protocols.peel import closeness, leakage, leftover, marginals, site
-from covey.protocols.peel.choice import ObliviousTests
-from covey.protocols.peel.closeness import Closeness
-from covey.protocols.peel.lending import Lending
-from covey.protocols.peel.parameters import Parameters
-from covey.protocols.peel.records import OwnRecords
-from covey.protocols.peel.search import Finder
-from covey.protocols.peel.supply import LANES, Supply
-from covey.protocols.peel.tuples import Lattice
-from covey.protocols.peel.two_party import TwoPartyTests
-from covey.protocols.peel.visits import Peeling
-from covey.protocols.protocol import Result, Seat
-from covey.protocols.shared import insiders, publish, query_errors, rows
-from covey.protocols.shared.closeness import require_close
+from covey.arrays import Longs
+from covey.crypto.rng import Rng, Stream
+from covey.crypto.secret import SECRET_BYTES, Secret
+from covey.errors import Unmet
+from covey.mpc import Clear, Outside, Sealed
+from covey.protocols.peel.disclosures import SENTENCES
+from covey.protocols.peel.parameters import run_of
+from covey.protocols.peel.parties import parties_of
+from covey.protocols.peel.rule import Peeling
+from covey.protocols.peel.run import Ask, Run
+from covey.protocols.protocol import Figures, Forecast, Preview, Proposal, Result, Seat
+from covey.protocols.shared import insiders
 from covey.protocols.shared.diversity import require_diverse
-from covey.protocols.shared.peeling.classes import PublishedClasses
-from covey.protocols.shared.peeling.leftover import cheapest, widened
-from covey.protocols.shared.peeling.narrowing import Narrowing
-from covey.protocols.shared.peeling.nodes import digest, list_nodes, looks_at_pairs
-from covey.protocols.shared.peeling.pairs import cells_of
-from covey.secure import coin, conjunction
+from covey.protocols.shared.rows import carried, domain
+from covey.secure.declare import RELEASE, TAKING_PART, TOTALS, Leakage, Lesson
 from covey.study import Study
-from covey.wire import Channel, gather
+from covey.study.insiders import asked
+from covey.table import Table, Values
+
+T = TypeVar("T")
+DRAWN = 6_000
+"""Rows of a dry run, at most."""
+TRUST = Leakage(
+    everyone=(
+        "that {computing} compute, and any two of them together can read every row",
+        "that one of them who cheats is not caught",
+    ),
+    about=TAKING_PART,
+)
+TOTAL = Leakage(everyone=(SENTENCES["total"],), about=TOTALS)
+INSIDE = tuple(SENTENCES[key] for key in ("empty", "order", "leave"))
+LEAKAGE = Leakage(
+    everyone=tuple(SENTENCES[key] for key in ("classes", "narrowed")), roles={"holder": INSIDE, "helper": INSIDE}
+)
+CELLS = Leakage(roles=dict.fromkeys(("holder", "outside"), (SENTENCES["cells"],)), about=RELEASE)
+RECEIVED = Leakage(roles={"recipient": (SENTENCES["cells"],)}, about=RELEASE)
 
 
-async def holder(seat: Seat) -> Result:
-    """A holder of rows. Raises Unmet if the parties have fewer than k, or no class keeps what is asked for."""
-    study, channel, table = seat.study, seat.channel, seat.records
-    params, trees = Parameters.of(study), table.trees
-
-    seat.progress.phase("marginals")
-    seat.ledger.learns(marginals.LEAKAGE, leaves=sum(tree.codes for tree in trees), k=params.k)
-    if params.two:
-        seat.ledger.learns(leakage.TWO, k=params.k)
-        couple = TwoPartyTests(await ObliviousTests.meet(channel.at("meet")), params.k)
-    reaches = couple.reaches if params.two else marginals.by_shares(params.k)
-    if params.sites is not None:
-        column, sites = params.sites
-        names = {"nodes": trees[column].nodes, "column": study.quasi[column].name, "sites": sites}
-        seat.ledger.learns(site.LEAKAGE, **names)
-        table = await site.lift(channel.at("site"), params, table)
-        trees = table.trees
-    records = await marginals.total(channel.at("marginals"), params.k, table)
-    if pairs := looks_at_pairs(study, trees, records):
-        seat.ledger.learns(marginals.PAIRS, cells=cells_of(trees), k=params.k)
-    known = await marginals.learn(channel.at("marginals"), study, table, records, reaches, pairs)
-    own, near = OwnRecords.of(table, params), None
-    if params.near is not None:
-        seat.ledger.learns(closeness.LEAKAGE, values=own.width, k=params.k)
-        counts = own.value_counts(params.watched)
-        values = await closeness.learn(channel.at("values"), study, records, counts, reaches)
-        near = Closeness.of(params.near, values, len(study.parties))
-
-    seat.progress.phase("list")
-    nodes = list_nodes(study, trees, known, params.nodes)
-    await marginals.agree(channel.at("list"), digest(nodes))
-    seed = await coin.toss(channel.at("coin"))
-
-    seat.progress.phase("visits", len(nodes))
-    seat.note(*leakage.before(params, len(nodes)))
-    supply = couple if params.two else Supply(channel.at("prepare"), params.k)
-    finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known, near=near)
-    peeling = Peeling(finder, lending=lending_of(study, finder, channel) if params.lend else None)
-    await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
-    seat.note(*leakage.after(params, finder.openings, len(peeling.classes.sizes)))
-
-    seat.progress.phase("release")
-    boxes = peeling.classes.boxes
-    if params.refine and boxes:
-        boxes = list(await narrow(channel.at("refine"), np.stack(boxes), trees, own))
-    published = PublishedClasses.of(len(trees), boxes, peeling.classes.sizes)
-    klass = published.of_records(own.label[own.item_of_row])
-    if params.merge and finder.remaining and len(published.sizes):
-        among = None if params.none_or_many is None else published.count(klass) > 0
-        mine = cheapest(study, trees, published, table.codes[:, klass < 0], among)
-        each = mine.of_each(None if table.counts is None else table.counts[klass < 0])
-        joined = await leftover.join(seat, published, trees, each, finder.remaining)
-        klass[klass < 0] = mine.klass
-        published = widened(published, trees, joined)
-        klass = published.of_records(klass)
-    figures = published.figures(study, trees, known.records)
-    conjoin = partial(conjunction.conjoin, channel.at("insider"))
-    insider_k = await insiders.learn(seat.ledger, study, conjoin, published.sizes, published.count(klass, table.counts))
-    figures = replace(figures, insider_k=insider_k)
-    figures = await query_errors.learn(seat, trees, published.boxes, published.sizes, table, figures)
-    preview = publish.preview(study, trees, published.boxes, published.sizes, figures.withheld)
-    opened = await rows.release(seat, klass, published.sizes, figures, preview)
-    found = published.result(study, trees, figures, opened)
-    require_diverse(study, found.figures)
-    require_close(study, opened.klass, opened.cells)
-    return found
+def cells_of(study: Study) -> Leakage:
+    """Returns what the last opening teaches."""
+    return RECEIVED if any(party.role == "recipient" for party in study.parties) else CELLS
 
 
-def lending_of(study: Study, finder: Finder, channel: Channel) -> Lending:
-    """The spare records of this party: none before the first visit."""
-    place = channel.parties.index(channel.me)
-    owner = np.full(len(finder.own.counts), place)
-    return Lending.of(study, finder.params, finder.own, owner, finder.lattice, finder.nodes)
+async def computing(seat: Seat) -> Result:
+    """Computes, with rows or without. Raises Unmet if all have fewer than k, or no class keeps what is asked."""
+    run = _begun(seat)
+    box = Sealed.among(seat.channel.at("box"), run.parties)
+    tables = {} if seat.table is None else {run.parties.index(seat.party): _shuffled(seat, seat.table)}
+    seat.progress.phase("windows")
+
+    async def reached(state: Peeling) -> None:
+        seat.progress.reach(len(state.windows))
+
+    return _diverse(seat, await run.play(box, tables, _ask(seat), reached))
 
 
-async def narrow(channel: Channel, boxes: Ints, trees: Sequence[Hierarchy], own: OwnRecords) -> Ints:
-    """The narrowest labels that hold all records of each class.
+async def outside(seat: Seat) -> Result:
+    """Shares rows if there are any, waits for the classes, votes, reads. Raises Unmet as `computing` does."""
+    run = _begun(seat)
+    line = Outside(seat.channel.at("box"), run.parties)
+    table = None if seat.table is None else _shuffled(seat, seat.table)
+    seat.progress.phase("windows")
+    return _diverse(seat, await run.wait(line, run.parties.index(seat.party), table, _ask(seat)))
 
-    Whose records a label does not hold stays hidden among three or more; between two each knows its own.
-    """
-    narrowing = Narrowing(boxes, trees)
-    for turn in count():
-        if not len(asked := narrowing.questions()):
-            break
-        answers = await conjunction.conjoin(channel.at(turn), narrowing.inside(asked, own.codes, own.label))
-        narrowing.narrow(asked, np.zeros(len(asked), dtype=bool) if answers is None else answers)
-    return narrowing.boxes
+
+def _begun(seat: Seat) -> Run:
+    run = run_of(seat.study)
+    seat.progress.phase("rows")
+    seat.note(*_known(seat.study))
+    return run
+
+
+def _shuffled(seat: Seat, table: Table) -> Table:
+    """Returns a holder's rows in an order that nobody else knows."""
+    return table.select(seat.channel.rng.stream("rows").permutation(table.rows))
+
+
+def _ask(seat: Seat) -> Ask:
+    async def ask(figures: Figures, preview: Preview) -> None:
+        seat.progress.phase("release")
+        await seat.propose(Proposal(cells_of(seat.study), figures=figures, preview=preview))
+
+    return ask
+
+
+def _diverse(seat: Seat, result: Result) -> Result:
+    if result.figures is not None:
+        require_diverse(seat.study, result.figures)
+    return result
+
+
+def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
+    """Returns the release of a trusted party: the same run in the open."""
+    return _driven(_played(study, tables, Clear([Secret(bytes([place]) * 32) for place in range(3)])))
+
+
+def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
+    """Returns the cost of a run on rows that are drawn evenly from the domains."""
+    stream, trees = _made_up("rows"), run_of(study).terms.trees
+    number = min(sum(rows.values()), DRAWN)
+    codes = np.stack([stream.words_below(tree.codes, number).astype(np.int32) for tree in trees])
+    columns = []
+    for column in carried(study):
+        labels = domain(column) or ("text",)
+        columns.append(Values(column, stream.words_below(len(labels), number).astype(np.int32), tuple(labels)))
+    return rehearse(study, rows, Table(study, study.quasi, trees, codes, tuple(columns)))
+
+
+def _made_up(label: str) -> Stream:
+    """Returns public randomness for rows that nobody has."""
+    return Rng(Secret(bytes(SECRET_BYTES))).stream(label)
+
+
+def _drawn(stream: Stream, like: Table, number: int) -> Table:
+    """Returns made-up rows: each column's cells are drawn by themselves from the table's."""
+
+    def places() -> Longs:
+        return stream.words_below(max(like.rows, 1), number).astype(np.int64)
+
+    codes = np.stack([column[places()] for column in like.codes])
+    carried = tuple(replace(values, codes=values.codes[places()]) for values in like.carried)
+    return Table(like.study, like.quasi, like.trees, codes, carried)
+
+
+def rehearse(study: Study, rows: Mapping[str, int], like: Table) -> Forecast:
+    """Returns the cost of a run on rows drawn from a table's marginals; bytes grow with their number to .75."""
+    stream, records = _made_up("chosen"), max(sum(rows.values()), 1)
+    drawn = {name: _drawn(stream, like, number * min(records, DRAWN) // records) for name, number in rows.items()}
+    box = Clear([Secret(bytes([place]) * 32) for place in range(3)])
+    with suppress(Unmet):
+        _driven(_played(study, drawn, box))
+    total = int(box.bytes * max(1.0, records / DRAWN) ** 0.75)
+    learned = [*_known(study), (cells_of(study), {})]
+    return Forecast(box.rounds, box.messages, total, 0.5 + total * 2e-8, learned)
+
+
+def _known(study: Study) -> list[Lesson]:
+    """Returns what the parties learn before the approval."""
+    computing = ", ".join(parties_of(study)[:3])
+    alone: list[Lesson] = [(insiders.UNPROTECTED, {})] if asked(study.privacy) == 1 else []
+    return [(TRUST, {"computing": computing}), (TOTAL, {"k": study.privacy.k}), (LEAKAGE, {}), *alone]
+
+
+def _played(study: Study, tables: Mapping[str, Table], box: Clear) -> Coroutine[object, object, Result]:
+    run = run_of(study)
+
+    async def reached(state: Peeling) -> None: ...
+
+    async def ask(figures: Figures, preview: Preview) -> None: ...
+
+    given = {run.parties.index(name): table for name, table in tables.items()}
+    return run.play(box, given, ask, reached)
+
+
+def _driven(work: Coroutine[object, object, T]) -> T:
+    """Returns the result of work that waits for nothing but a box in the open."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        answer: T = done.value
+        return answer
+    raise TypeError("work in the open never waits")

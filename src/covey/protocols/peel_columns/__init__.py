@@ -35,7 +35,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="peel",
-    version=2,
+    version=3,
     about="columns of the same people at any number of parties: the release that a trusted party would make of them",
     source="ours: lattice peeling on blinded tags",
     requirements=REQUIREMENTS,

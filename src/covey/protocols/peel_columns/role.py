@@ -7,16 +7,14 @@ import numpy as np
 from covey.crypto.secret import Secret
 from covey.plain import some
 from covey.protocols.peel_columns import asking, classes, leakage, leftover, marginals, pairs, visits
-from covey.protocols.peel_columns.classes import LabelledClasses
 from covey.protocols.peel_columns.parameters import Parameters
-from covey.protocols.protocol import Figures, Proposal, Result, Seat
+from covey.protocols.protocol import Figures, Proposal, Recognition, Result, Seat
 from covey.protocols.shared.agree import agree
-from covey.protocols.shared.columns import meeting, parts, release
+from covey.protocols.shared.columns import meeting, parts, recognition, release
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.narrowing import narrowed
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
 from covey.secure import coin
-from covey.table import Table
 from covey.wire import Channel, Count, Message
 
 
@@ -61,8 +59,11 @@ async def holder(seat: Seat) -> Result:
         figures.rows, figures.classes, figures.withheld, peeling.visits, peeling.people, len(boxes), peeling.unpublished
     )
     await tell(channel.at("told"), params, told)
-    part = part_of(params, seat.party, mine.table, found)
-    return await publish(seat, channel.at("rows"), params, told, part, figures)
+    kept = np.flatnonzero(found.label >= 0)
+    table, label = mine.table.select(kept), found.label[kept]
+    part = parts.contribution_of(label, found.boxes, table, leads=seat.party == params.leader)
+    recognised = recognition.count(study, [label], table.carried)
+    return await publish(seat, channel.at("rows"), params, told, part, figures, recognised)
 
 
 async def evaluator(seat: Seat) -> Result:
@@ -132,7 +133,13 @@ async def hear(channel: Channel, params: Parameters) -> Told:
 
 
 async def publish(
-    seat: Seat, channel: Channel, params: Parameters, told: Told, mine: parts.Contribution | None, known: Figures | None
+    seat: Seat,
+    channel: Channel,
+    params: Parameters,
+    told: Told,
+    mine: parts.Contribution | None,
+    known: Figures | None,
+    recognised: Recognition | None = None,
 ) -> Result:
     """Asks for approval, shows our part, if we have one, and puts all parts together, if we get the release."""
     counted: dict[str, object] = {
@@ -142,16 +149,11 @@ async def publish(
     seat.ledger.learns(leakage.COUNTED, k=params.k, **counted)
     seat.ledger.learns(leakage.FIGURES)
     learned, numbers = leakage.of_release(params, told.rows)
-    await seat.propose(Proposal(learned, numbers, known if seat.party in params.receivers else None))
+    figures = known if seat.party in params.receivers else None
+    await seat.propose(Proposal(learned, numbers, figures, recognition=recognised))
     rows = await parts.exchange(channel, seat.study, params.leader, mine, told.rows, told.classes, to=params.receivers)
     if rows is None:
         return Result()
     found = release.result(seat.study, rows, withheld=told.withheld, approved=told.rows)
     require_diverse(seat.study, found.figures)
     return found
-
-
-def part_of(params: Parameters, party: str, table: Table, found: LabelledClasses) -> parts.Contribution:
-    """Our part of the release: of everyone who is in a class."""
-    kept = np.flatnonzero(found.label >= 0)
-    return parts.contribution_of(found.label[kept], found.boxes, table.select(kept), leads=party == params.leader)

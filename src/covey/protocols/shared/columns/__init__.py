@@ -10,5 +10,7 @@ Exact     whoever knows an exact value recognises the row that shows it. So no r
           that holder's exact values and everyone's nodes. The joins' exact values are paired anew within each class,
           by a draw that follows from the published values alone (`paired`), so the pairing cannot tell who belongs
           together. Values of one holder stay together.
+Counted   an owner's exact values lead it to its own people's rows. It counts these people before the approval and tells
+          everyone (`recognition`); above none the run ends, unless the study allows it.
 Not       nobody knows whether a class has k rows until the rows are open: the caller must find classes that have.
 """

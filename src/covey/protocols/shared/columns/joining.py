@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from covey.arrays import Ints
+from covey.arrays import Ints, Longs
 from covey.cells import MISSING
 from covey.hierarchy import Hierarchy
-from covey.protocols.protocol import Figures, Proposal, Seat
+from covey.protocols.protocol import Proposal, Seat
+from covey.protocols.shared.columns import recognition
 from covey.protocols.shared.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
 from covey.protocols.shared.columns.release import Cells, ReleasedRows, pairing, released_rows
 from covey.schema import Column
@@ -32,7 +33,7 @@ async def join_rows(
     ids: Sequence[str],
     nodes: Ints,
     table: Table | None,
-    known: Figures | None = None,
+    labels: Sequence[Ints | Longs] = (),
     *,
     recipient: str | None = None,
 ) -> ReleasedRows | None:
@@ -40,7 +41,7 @@ async def join_rows(
 
     All parties of the session are holders, except the recipient: it brings no ids, no nodes and no table, and its
     role's name is "recipient". `nodes` (quasi columns x rows) are what each row shows in our own columns; `table` has
-    the same rows.
+    the same rows. `labels` has what we know of each row's labels besides.
     """
     study = seat.study
     exact = exact_holders(study)
@@ -50,7 +51,8 @@ async def join_rows(
         blends.append(await join.blend(channel.at("join", lane), ids, rows, recipient=recipient))
     numbers: dict[str, object] = {"rows": len(ids) if recipient is None else "the common", "pairing": pairing(study)}
     leakage = LEAKAGE if recipient is None else LEAKAGE_TO_RECIPIENT
-    await seat.propose(Proposal(leakage, numbers, known))
+    found = None if table is None else recognition.count(study, [*nodes, *labels], table.carried)
+    await seat.propose(Proposal(leakage, numbers, recognition=found))
     lanes = []
     for lane, blend in enumerate(blends):
         at = channel.at("open", lane)
