@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from covey.party import released
 from covey.plain import Shown
 from covey.protocols import Forecast, Protocol, of_study
+from covey.protocols.shared.columns import recognition
 from covey.secure import row_counts
 from covey.study import Study, insiders
 from covey.table import Table
@@ -121,6 +123,21 @@ def _with_statements(forecast: Forecast, study: Study, rows: Mapping[str, int]) 
     )
 
 
+def _with_recognition(forecast: Forecast, study: Study) -> Forecast:
+    """The forecast of a run in which owners of exact columns count the people whom they find, and tell everyone."""
+    owners = recognition.owners(study)
+    if not owners:
+        return forecast
+    spent = recognition.COST.of(len(study.parties), len(owners))
+    return replace(
+        forecast,
+        rounds=forecast.rounds + spent.rounds,
+        messages=forecast.messages + spent.messages,
+        bytes=forecast.bytes + spent.bytes,
+        lessons=[*forecast.lessons, (recognition.LEAKAGE, recognition.asked(study))],
+    )
+
+
 def memory_of(protocol: Protocol, rows: int) -> int:
     """Bytes of memory that a party needs, about, in a run over so many rows of all parties, or people they share."""
     return protocol.memory.process + protocol.memory.row * rows
@@ -139,6 +156,9 @@ def make_plan(
         forecast = protocol.rehearse(study, rows, own)
     else:
         forecast = protocol.foresee(study, rows)
+    forecast = _with_recognition(forecast, study)
+    if released.is_counted(protocol):
+        forecast = replace(forecast, lessons=[*forecast.lessons, (released.LEAKAGE, {})])
     if study.states_rows:
         forecast = _with_statements(forecast, study, rows)
     lines = max(1, len(study.parties))

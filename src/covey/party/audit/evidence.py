@@ -9,6 +9,7 @@ from pathlib import Path
 
 from covey.errors import CoveyError, InputError, uncounted
 from covey.files import json_object
+from covey.party import released
 from covey.party.audit.script import strays
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.roster import certificates_in
@@ -21,6 +22,7 @@ from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
+from covey.protocols.shared.columns import recognition
 from covey.release_file import RELEASES, is_part
 from covey.secure import approval, row_counts
 from covey.sources.release import release_digest
@@ -260,6 +262,10 @@ def _due(case: Case) -> set[str]:
     if any(row.type == row_counts.TAG for row in case.read.said):
         due.learns(row_counts.LEAKAGE)
         due.learns(row_counts.STATED, stated=row_counts.spelled(rows))
+    if any(row.type == recognition.TAG for row in case.read.said):
+        due.learns(recognition.LEAKAGE, **recognition.asked(case.study))
+    if released.is_counted(case.protocol):
+        due.learns(released.LEAKAGE)
     learned = case.protocol.learned(case.study, case.protocol.foresee(case.study, rows).lessons).get(case.party, ())
     return {*due.own, *(f"{case.party} learned {fragment}." for fragment in learned)}
 

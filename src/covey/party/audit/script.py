@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from covey.party.record.transcript import Entry as Message
 from covey.protocols import Line, Protocol
+from covey.protocols.shared.columns import recognition
 from covey.secure import row_counts
 from covey.study import Study
 from covey.wire import FRAME_BYTES
@@ -19,6 +20,7 @@ _KEYS = Line("keys", "covey.public-key", times=1, size=FRAME_BYTES + 61)
 _KEYS_OF_PEOPLE = replace(_KEYS, times=None)
 """People who enrol have them in a simulation, where all are there at once."""
 _ROWS = Line(row_counts.STEP, row_counts.TAG, size=row_counts.MESSAGE_BYTES)
+_RECOGNITION = Line(recognition.STEP, recognition.TAG, size=recognition.MESSAGE_BYTES)
 Place = tuple[str, str, str]
 """Sender, recipient, step."""
 
@@ -35,7 +37,12 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
     declared = None if protocol.script is None else protocol.script(study)
     if declared is None:
         return found
-    lines = (_KEYS_OF_PEOPLE if study.enrols else _KEYS, *((_ROWS,) if study.states_rows else ()), *declared)
+    lines = (
+        _KEYS_OF_PEOPLE if study.enrols else _KEYS,
+        *((_ROWS,) if study.states_rows else ()),
+        *((_RECOGNITION,) if recognition.owners(study) else ()),
+        *declared,
+    )
     for place, said in sorted(by_place.items()):
         found += _undeclared(study, protocol, lines, place, said, finished)
     if finished:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
-from covey.files import PRIVATE, as_json, write_atomically
+from covey.files import PRIVATE, as_json, read_bytes, write_atomically
 from covey.party.collection import questions
 from covey.party.collection.invitation import Invitation
 from covey.party.identity import keys as keyring
@@ -78,11 +78,11 @@ class Home:
         self._write(RECEIPT, {"handle": handle, "how": how, "sentence": sentence, **proof})
 
     def _read(self, name: str) -> dict[str, object] | None:
-        try:
-            content = json.loads((self.path / name).read_bytes())
-        except FileNotFoundError:
+        if not (self.path / name).exists():
             return None
-        except (OSError, ValueError):
+        try:
+            content = json.loads(read_bytes(self.path / name, "begin anew with another --folder"))
+        except (ValueError, RecursionError):
             raise InputError(f"{self.path / name}: is damaged; begin anew with another --folder") from None
         return content if isinstance(content, dict) else None
 

@@ -17,6 +17,7 @@ from covey.party.record.ledger import Ledger
 from covey.party.record.names import LEDGER
 from covey.party.record.run_record import Agreement
 from covey.party.record.transcript import Transcript
+from covey.party.released import LEAKAGE, is_counted
 from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
@@ -147,6 +148,8 @@ class Player:
         lasting = lasting_secret(self.keys, self.protocol)
         seat = Seat(self.study, self.table, channel, Quiet(self.tell), noted, approve, lasting, letters=self.letters)
         await self.protocol.play(seat)
+        if is_counted(self.protocol):
+            noted.learns(LEAKAGE)
         await self._close(channel, agreement, ledger, transcript, time.monotonic() - began)
         return "withheld" if noted.withheld else "released"
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from covey.cells import MISSING, is_not_finite, number, spell
 from covey.errors import InputError
+from covey.files import read_bytes
 from covey.hierarchy import Hierarchy, Interval
 from covey.plain import plain
 from covey.protocols import of_study
-from covey.schema import Column, Role
+from covey.schema import Column
 from covey.study import Study
 from covey.table import Table, build, read
 
@@ -98,7 +99,7 @@ class Question:
 
 def questions(study: Study) -> list[Question]:
     """The questions to a respondent: every column that matters to the release."""
-    return [Question(column, study.language) for column in study.columns if column.role is not Role.IDENTIFIER]
+    return [Question(column, study.language) for column in study.columns if column.released]
 
 
 def ask_all(study: Study, ask: Ask, say: Callable[[str], None]) -> dict[str, str]:
@@ -116,8 +117,8 @@ def ask_all(study: Study, ask: Ask, say: Callable[[str], None]) -> dict[str, str
 def load(study: Study, path: Path) -> dict[str, str]:
     """The record in a JSON file, {"column": value, …}. Raises InputError that names file and column."""
     try:
-        content = json.loads(path.read_bytes()[:LARGEST])
-    except (OSError, ValueError) as error:
+        content = json.loads(read_bytes(path, "name the file of a record", LARGEST))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON ({type(error).__name__})") from None
     if not isinstance(content, dict):
         raise InputError(f'{path}: must be one object, {{"column": value, …}}')

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from covey import bounds
 from covey.crypto.rng import spell
 from covey.errors import InputError
-from covey.files import as_json, write_atomically
+from covey.files import as_json, read_bytes, write_atomically
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.protocols.collect_peel import letters
@@ -82,10 +83,10 @@ def check(study: Study, collector: Certificate, receipt: Mapping[str, object], b
     if board is None:
         return None
     try:
-        shown = json.loads(board.read_bytes())
+        shown = json.loads(read_bytes(board, "name the board of a collection", bound=bounds.long_record))
         lines = sorted(bytes.fromhex(str(each)) for each in shown["lines"])
         whole, signed = bytes.fromhex(str(shown["board"])), bytes.fromhex(str(shown["signature"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{board}: is no board of a collection") from None
     if letters.board(study.study_hash, lines) != whole or not collector.verifies(signed, board_statement(study, whole)):
         return "the board is not what the collector signed"

@@ -41,7 +41,7 @@ class Certificate:
 
         Raises InputError if there is none, AccessError if it is not one of ours.
         """
-        return Certificate.parse(read_bytes(path, "name a certificate")[:_LARGEST], party, str(path))
+        return Certificate.parse(read_bytes(path, "name a certificate", _LARGEST), party, str(path))
 
     @staticmethod
     def parse(pem: bytes, party: str | None, where: str = "") -> Certificate:

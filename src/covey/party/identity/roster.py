@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from covey.errors import AccessError, InputError
+from covey.files import read_bytes
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.study import Study
@@ -104,7 +105,7 @@ def certificates_in(study: Study, folder: Path) -> dict[str, Certificate]:
         content = study.files.get(party.certificate.as_posix()) if party.certificate is not None else None
         beside = folder / "certs" / f"{party.name}.pem"
         if content is None and beside.is_file():
-            content = beside.read_bytes()
+            content = read_bytes(beside, "it is a party's certificate")
         if content is not None:
             found[party.name] = Certificate.parse(content, party.name)
     return found

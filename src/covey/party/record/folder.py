@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from covey import report
 from covey.errors import InputError
-from covey.files import PRIVATE, SHARED, as_json, write_atomically
+from covey.files import PRIVATE, SHARED, as_json, json_object, write_atomically
 from covey.party.identity.keys import Keys
 from covey.party.record import reporting, transcript_file
 from covey.party.record.ledger import NOTHING, Ledger
@@ -47,8 +47,8 @@ class RunFolder:
         """Copies the study with every file that it names, so that the folder explains itself."""
         for name, content in study.files.items():
             _write_new(self.path / name, content)
-        if study.path is not None and study.path.is_file():
-            _write_new(self.path / STUDY, study.path.read_bytes())
+        if study.text is not None:
+            _write_new(self.path / STUDY, study.text.encode())
 
     def keep_ledger(self, ledger: Ledger, outcome: str) -> None:
         """Writes the ledger, however the run ended."""
@@ -57,7 +57,7 @@ class RunFolder:
     def earlier_ledger(self) -> list[dict[str, object]]:
         """The ledgers of sessions that this folder has seen: what was learned stays learned if they are given up."""
         try:
-            found = json.loads((self.path / LEDGER).read_bytes())
+            found: dict[str, Any] = dict(json_object(self.path / LEDGER))
             parts = {name: found[name] for name in ("outcome", "learned", "others")}
             parts |= {name: found[name] for name in ("session", "facts") if name in found}
             entries = [dict(each) for each in (*found.get("earlier", []), parts)]

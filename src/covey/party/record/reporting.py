@@ -15,7 +15,6 @@ from covey.party.record.signatures import signatures_in
 from covey.protocols import named, names
 from covey.release_file import release_in
 from covey.report import LedgerFile, Material
-from covey.schema import Role
 from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect
 from covey.sources.release import content_hash, release_digest
@@ -101,6 +100,6 @@ def _records(folder: Path, material: Material, data: str) -> Table:
         raise InputError(f"{folder}: is of all parties together; name one party's folder below it, and its own data")
     if summary.party is not None and not study.party(summary.party).holds_data:
         raise InputError(f"{folder}: party {summary.party!r} holds no data in this study; leave out --data")
-    columns = [column for column in study.held_by(summary.party) if column.role not in (Role.IDENTIFIER, Role.KEY)]
+    columns = [column for column in study.held_by(summary.party) if column.released]
     source = connect(data)
     return build(read_source(source, columns), study)

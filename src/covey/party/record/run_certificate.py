@@ -110,7 +110,19 @@ def statement_b(study: Study, a: Statement, release: bytes, figures: Figures) ->
         "l": study.privacy.l,
         "l_reached": None if figures.l_reached is None else round(figures.l_reached, _DIGITS),
         "insider_k": figures.insider_k,
+        **_counted(figures),
         "loss": loss,
+    }
+
+
+def _counted(figures: Figures) -> dict[str, Json]:
+    """The rows that one cell and two cells single out, and what is kept; nothing of a table of counts."""
+    found, share = figures.singled_out, figures.kept
+    if found is None:
+        return {}
+    return {
+        "singled_out": {"one": found.one, "two": found.two, "columns": dict(found.columns)},
+        "kept": None if share is None else round(share, _DIGITS),
     }
 
 

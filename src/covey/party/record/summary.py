@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from covey.judge.singled_out import refusal
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
 from covey.secure import row_counts
@@ -50,6 +51,9 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         insider_k=figures.insider_k,
         classes=figures.classes,
         suppressed_cells=figures.suppressed_cells,
+        singled_out=figures.singled_out,
+        kept=figures.kept,
+        refused=None if figures.singled_out is None else refusal(study, figures.singled_out),
         loss={name: figures.loss.get(name) for name in _LOSSES},
         query_error=None if figures.query_error is None else dict(figures.query_error),
         release_sha256=digest,

@@ -20,6 +20,7 @@ from typing import Annotated
 
 import msgspec
 
+from covey import bounds
 from covey.errors import InputError, Unmet
 from covey.files import read_bytes
 from covey.party.record.run_record import RunRecord
@@ -166,7 +167,7 @@ def statement(body: bytes) -> bytes:
 
 def read(path: Path) -> ReadTranscript:
     """The transcript in a file. Raises InputError if there is none, Unmet if a line is not as it was written."""
-    content = read_bytes(path, "name the folder of a run")
+    content = read_bytes(path, "name the folder of a run", bound=bounds.long_record)
     lines = content.split(b"\n")
     rows: list[Row] = []
     for number, line in enumerate(lines[:-1], start=1):

@@ -20,6 +20,8 @@ from covey.errors import Aborted
 from covey.party.record.ledger import Ledger
 from covey.plain import grid, listed, plural, wrapped
 from covey.protocols import Proposal
+from covey.protocols.protocol import Recognition
+from covey.protocols.shared.columns import recognition
 from covey.secure import row_counts
 from covey.secure.declare import Fact, rounded, tell
 from covey.study import Study, insiders
@@ -45,10 +47,17 @@ class ApprovalQuestion:
     """What the parties have learned until now."""
     stated: Mapping[str, int] = field(default_factory=dict)
     """The number of rows that each party stated, where the study has them do so."""
+    recognised: Mapping[str, Recognition] = field(default_factory=dict)
+    """The people whom each owner of columns finds in the release by its exact ones."""
 
     @classmethod
     def of(
-        cls, study: Study, proposal: Proposal, ledger: Ledger, stated: Mapping[str, int] | None = None
+        cls,
+        study: Study,
+        proposal: Proposal,
+        ledger: Ledger,
+        stated: Mapping[str, int] | None = None,
+        recognised: Mapping[str, Recognition] | None = None,
     ) -> ApprovalQuestion:
         """The question to the ledger's party, whose ledger has all that was learned until now."""
         receives = ledger.protocol.receives
@@ -56,12 +65,16 @@ class ApprovalQuestion:
         if ledger.party not in receivers:
             proposal = Proposal(proposal.opens, proposal.numbers)  # it sees no figures of what it does not get
         opens = ledger.foresee(proposal.opens, proposal.numbers)
-        return cls(study, ledger.party, receivers, proposal, tuple(opens), tuple(ledger.facts), stated or {})
+        known = tuple(ledger.facts)
+        return cls(study, ledger.party, receivers, proposal, tuple(opens), known, stated or {}, recognised or {})
 
     @property
     def digest(self) -> bytes:
-        """The hash of what a vote is about: the figures that are shown and, where they are, the parties' rows."""
+        """The hash of what a vote is about: the figures, and the numbers that parties stated, where they did."""
         shown = self.proposal.digest
+        if self.recognised:
+            found = recognition.spelled(self.study, self.recognised)
+            shown = hashlib.sha256(spell("covey recognised/1", shown, found)).digest()
         if not self.stated:
             return shown
         return hashlib.sha256(spell("covey shown/1", shown, row_counts.spelled(self.stated))).digest()
@@ -111,7 +124,11 @@ class ApprovalQuestion:
 
     @property
     def _warnings(self) -> tuple[str, ...]:
-        return (*insiders.warning(self.study), *row_counts.warnings(self.stated, self.study.privacy.k))
+        return (
+            *insiders.warning(self.study),
+            *row_counts.warnings(self.stated, self.study.privacy.k),
+            *recognition.warnings(self.study, self.recognised),
+        )
 
     def _decision(self, width: int) -> list[str]:
         warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in self._warnings]
@@ -174,6 +191,8 @@ class ApprovalQuestion:
             found["l insider"] = f"{asked.l_insider:g} or more also without the rows of any one party"
         if asked.most_of_a_class is not None:
             found["one party"] = f"has at most {asked.most_of_a_class:.3g} of the rows of every class"
+        if self.recognised:
+            found["own people"] = recognition.spelled(self.study, self.recognised)
         if self.stated:
             total = max(1, sum(self.stated.values()))
             parts = listed([f"{name} {rows:,} ({rows / total:.0%})" for name, rows in self.stated.items()])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from covey.bounds import VARIABLE, limit
 from covey.counting import CarriedOnEngine, CountedRows, EngineCounts, room
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
@@ -27,7 +28,6 @@ from covey.schema import Role
 from covey.sizes import spell
 from covey.sources import connect
 from covey.sources.folders import is_many, stays_on_engine
-from covey.sources.memory import VARIABLE, limit
 from covey.sources.writing import SPARK, open_rows
 from covey.study import Study
 from covey.table import Table, build, read_source
@@ -170,7 +170,7 @@ def _require_room(name: str, records: int, protocol: Protocol) -> int:
         raise InputError(
             f"{name}: has {records:,} rows; protocol {protocol.name} moves single records and takes "
             f"{protocol.memory.row:,} bytes for each, so that {limit() // protocol.memory.row:,} fit into memory: "
-            f"allow more ({VARIABLE}={math.ceil(needed / 10**9)}GB), or take peel, which works on distinct tuples"
+            f"allow more ({VARIABLE}={math.ceil(needed / 10**9)}GB), or publish fewer rows"
         )
     return needed
 

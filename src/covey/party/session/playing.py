@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import pyarrow as pa
+
 from covey.crypto.letter import LetterKey, public_of_signing
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
@@ -23,6 +25,7 @@ from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE, Log
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
+from covey.party.released import LEAKAGE, counted, is_counted
 from covey.party.session.approval import ApprovalQuestion, Decide, approve_always
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
@@ -31,7 +34,8 @@ from covey.party.session.journal import Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
 from covey.protocols import Figures, Proposal, Protocol, Result, Seat
-from covey.protocols.protocol import LetterKeys
+from covey.protocols.protocol import LetterKeys, Recognition
+from covey.protocols.shared.columns import recognition
 from covey.secure import approval, row_counts
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -59,6 +63,8 @@ class Participant:
     patience: float = PATIENCE
     journal: Journal | NoJournal = field(default_factory=NoJournal)
     record: RunRecord = field(default_factory=RunRecord)
+    writes_any: bool = False
+    """True in a simulation: a release that singles people out is written too, and the summary says so."""
 
     @cached_property
     def progress(self) -> Progress:
@@ -151,6 +157,8 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
         )  # fmt: skip
         result = await protocol.play(seat)
         channel.finish()
+        if is_counted(protocol):
+            participant.ledger.learns(LEAKAGE)
         return result
 
     async def close(release: bytes | None, figures: Figures | None) -> Closed:
@@ -160,7 +168,10 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
         participant.journal.finish()
         return closed
 
-    return await play_and_close(agreement, record, participant.progress, play, close)
+    def check(release: pa.Table, figures: Figures) -> Figures:
+        return counted(study, release, figures, writes_any=participant.writes_any) if is_counted(protocol) else figures
+
+    return await play_and_close(agreement, record, participant.progress, play, check, close)
 
 
 async def play_and_close(
@@ -168,23 +179,27 @@ async def play_and_close(
     record: RunRecord,
     progress: Progress,
     play: Callable[[], Awaitable[Result]],
+    check: Callable[[pa.Table, Figures], Figures],
     close: Callable[[bytes | None, Figures | None], Awaitable[Closed]],
 ) -> Finished:
     """Plays a role to its end, and closes the session with the hash of the release, if there is one, and its figures.
 
-    The seconds are those of the role.
+    `check` raises Unmet for a release that may not be written. The seconds are those of the role.
     """
     begun = time.monotonic()
     result = await play()
     release = None if result.release is None else arrange(result.release)
     digest = None if release is None else hashlib.sha256(canonical_csv(release)).digest()
     seconds = time.monotonic() - begun
+    figures = result.figures
+    if release is not None and figures is not None:
+        figures = check(release, figures)
     progress.phase("farewell")
-    record.closed = await close(digest, result.figures)
+    record.closed = await close(digest, figures)
     return Finished(
         release=release,
         release_sha256=None if digest is None else digest.hex(),
-        figures=result.figures,
+        figures=figures,
         traffic=record.closed.traffic,
         seconds=seconds,
         session=agreement.session,
@@ -204,6 +219,18 @@ async def _state_rows(participant: Participant, channel: Channel) -> None:
     participant.ledger.learns(row_counts.STATED, stated=row_counts.spelled(stated))
 
 
+async def _recognised(participant: Participant, channel: Channel, proposal: Proposal) -> dict[str, Recognition]:
+    """The people whom each owner of exact columns finds. Raises Unmet where the study does not allow it."""
+    study = participant.study
+    if not recognition.owners(study):
+        return {}
+    participant.ledger.learns(recognition.LEAKAGE, **recognition.asked(study))
+    found = await recognition.exchange(channel.at(recognition.STEP), study, proposal.recognition)
+    participant.ledger.learns(recognition.COUNTED, found=recognition.spelled(study, found))
+    recognition.require_allowed(study, found, participant.party)
+    return found
+
+
 def _approval(participant: Participant, channel: Channel, decisions: list[bool]) -> Approve:
     """The vote of all parties on the release, in which this one asks its person, or repeats the person's answer."""
     study, me = participant.study, participant.party
@@ -213,7 +240,8 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
         stated = participant.record.stated
         if proposal.figures is not None:
             row_counts.require_sum(stated, proposal.figures.rows + proposal.figures.withheld)
-        question = ApprovalQuestion.of(study, proposal, participant.ledger, stated)
+        found = await _recognised(participant, channel, proposal)
+        question = ApprovalQuestion.of(study, proposal, participant.ledger, stated, found)
         participant.ledger.learns(approval.LEAKAGE)
 
         async def decide() -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
@@ -17,6 +19,7 @@ from covey.party.identity.roster import Roster
 from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import CLOSING_STEP, Transcript
+from covey.party.released import LEAKAGE, counted, is_counted
 from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
 from covey.party.session.playing import play_and_close
@@ -75,16 +78,25 @@ class Collector:
     progress: Progress
     agreement: Agreement
     record: RunRecord
+    writes_any: bool = False
+    """True in a simulation: a release that singles people out is written too, and the summary says so."""
 
     async def play(self) -> Finished:
         """Plays the collector's role to its end, compares with everyone who is there, and signs."""
-        return await play_and_close(self.agreement, self.record, self.progress, self._play, self._close)
+        return await play_and_close(self.agreement, self.record, self.progress, self._play, self._check, self._close)
 
     async def _play(self) -> Result:
         result = await self.protocol.play(self.seat)
         if self.seat.attendance is EVERYONE:  # who left may have sent more than was read
             self.seat.channel.finish()
+        if is_counted(self.protocol):
+            self.seat.ledger.learns(LEAKAGE)
         return result
+
+    def _check(self, release: pa.Table, figures: Figures) -> Figures:
+        if not is_counted(self.protocol):
+            return figures
+        return counted(self.seat.study, release, figures, writes_any=self.writes_any)
 
     async def _close(self, release: bytes | None, figures: Figures | None) -> Closed:
         """Compares with everyone what was said, and signs, with the trustees that the study names."""

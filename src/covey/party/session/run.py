@@ -70,6 +70,8 @@ class Job:
     bandwidth: float = float("inf")
     synced: bool = True
     """False if the run need not survive a failing machine: a simulation begins anew."""
+    writes_any: bool = False
+    """True in a simulation: a release that singles people out is written too, and the summary says so."""
 
 
 def run_party(job: Job) -> Summary:
@@ -103,6 +105,7 @@ def run_party(job: Job) -> Summary:
             log=RunLog(job.out / LOG),
             patience=max(PATIENCE, job.wait),
             journal=journal,
+            writes_any=job.writes_any,
         )
         run = ResumableRun(
             participant,

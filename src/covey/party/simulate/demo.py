@@ -12,14 +12,13 @@ from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party.record.names import RELEASE
 from covey.party.session.data import load_table
-from covey.party.simulate import document
 from covey.protocols import named, of_study
 from covey.sources.release import arrange, canonical_csv
-from covey.study import Study
+from covey.study import Study, document
 from covey.study.study import RESPONDENTS
 
 MARK = ".covey-demo"
-DEFAULT = "cluster"
+DEFAULT = "peel"
 """The protocol that a demonstration shows unless told otherwise."""
 
 

@@ -24,7 +24,7 @@ from covey.party.simulate.stage import most_telling, require_data, to_its_end, w
 from covey.protocols import of_study
 from covey.release import Release
 from covey.sources.source import Data
-from covey.study import Study
+from covey.study import Study, StudyLike
 from covey.study.study import RESPONDENTS
 from covey.table import Table
 from covey.wire import MemoryNetwork
@@ -32,7 +32,7 @@ from covey.wire.slow import slowed
 
 
 def simulate(
-    study: Study,
+    study: StudyLike,
     data: Mapping[str, Data],
     *,
     seed: Secret | int | None = None,
@@ -47,6 +47,9 @@ def simulate(
     first table. `seed` makes the run repeatable. With `out`, the run is kept in that folder, and if it fails, the
     ledgers of what had been learned by then. Raises the first cause if a party fails.
     """
+    study = Study.of(study)
+    if not isinstance(data, Mapping):
+        raise InputError("give each party's table by the party's name: {'north': table, 'south': table}")
     if study.partition == "respondents":
         if set(data) != {RESPONDENTS}:
             raise InputError(
@@ -91,7 +94,7 @@ def _participants(
     return {
         name: Participant(
             certified, protocol, name, tables[name], own, roster, derive(seed, "party", name), listener=listener,
-            log=SILENCE if out is None else log_in(out / name),
+            log=SILENCE if out is None else log_in(out / name), writes_any=True,
         )
         for name, own in keys.items()
     }  # fmt: skip

@@ -12,10 +12,9 @@ from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
 from covey.party.record.summary import join_summaries, summarize
-from covey.party.simulate import document
 from covey.release import Release
 from covey.sources import Data, as_given
-from covey.study import Study
+from covey.study import Study, document
 from covey.summary import Summary
 
 
@@ -77,10 +76,10 @@ class JointRun:
 
 def _keep_study(folder: RunFolder, study: Study) -> None:
     """A copy of the study with the roster of the simulation, so that what it left can be audited."""
-    if study.path is None or not study.path.is_file():
+    if study.text is None:
         folder.keep_study(study)
         return
-    content = document.read(study.path)
+    content = document.of(study)
     certificates = {
         party.name: party.certificate.as_posix() for party in study.parties if party.certificate is not None
     }

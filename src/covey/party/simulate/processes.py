@@ -23,13 +23,13 @@ from covey.party.record.folder import RunFolder
 from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener, Progress, writing
-from covey.party.simulate import broker, document
+from covey.party.simulate import broker
 from covey.party.simulate.stage import most_telling, rebuild, require_data
 from covey.party.simulate.starter import Order, PartyProcess, Starter
 from covey.party.simulate.worker import Event
 from covey.protocols import of_study
 from covey.sources.folders import stays_on_engine
-from covey.study import Study
+from covey.study import Study, document
 from covey.summary import Summary
 from covey.wire.depth import beside
 
@@ -93,8 +93,6 @@ def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Simulatio
 def _prepare(study: Study, out: Path, setting: SimulationSetting) -> Study:
     """Keys for every party, and a copy of the study with their certificates and free addresses."""
     seed = setting.seed
-    if study.path is None:
-        raise InputError("parties as processes need a study file; use in-process simulation for a study without one")
     files = dict(study.files)
     for party in study.parties:
         if party.certificate is not None:
@@ -103,7 +101,7 @@ def _prepare(study: Study, out: Path, setting: SimulationSetting) -> Study:
         keys.save(made, out / party.name / "keys")
         files[f"certs/{party.name}.pem"] = made.certificate.pem
     names = [party.name for party in study.parties]
-    content = document.read(study.path)
+    content = document.of(study)
     certificates = {name: f"certs/{name}.pem" for name in names}
     if setting.relay:
         document.give_roster(content, {}, certificates, f"nats://127.0.0.1:{free_ports(1)[0]}")

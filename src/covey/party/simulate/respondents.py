@@ -203,7 +203,7 @@ class Survey:
         lasting, letters = derive(self.seed, "lasting", self.hub), self._letters(self.hub)
         seat = Seat(self.study, None, channel, self.progress, self.ledger, approve, lasting, letters=letters)
         keys = self.keys[self.hub]
-        return await Collector(seat, self.protocol, keys, self.progress, self.agreement, record).play()
+        return await Collector(seat, self.protocol, keys, self.progress, self.agreement, record, True).play()
 
     def _letters(self, name: str) -> LetterKeys:
         """Everyone has the certificates in the study; respondents have no keys of their own."""

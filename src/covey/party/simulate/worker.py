@@ -141,6 +141,7 @@ def _run(order: Order) -> None:
             latency=order.latency,
             bandwidth=float("inf") if order.bandwidth is None else order.bandwidth,
             synced=False,
+            writes_any=True,
         )
     )
 
