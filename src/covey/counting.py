@@ -15,12 +15,12 @@ import numpy as np
 
 from covey import table
 from covey.arrays import Ints, Longs
+from covey.bounds import SHARE, VARIABLE, limit
 from covey.cells import MISSING
 from covey.coarsening import GroupedColumn, StartLevels, columns_of, start_levels
 from covey.errors import InputError
 from covey.schema import Column, Role
 from covey.sources.engine import EngineRows, GroupedColumns, Spellings
-from covey.sources.memory import SHARE, VARIABLE, limit
 from covey.study import Study
 from covey.table import CarriedCells, Reading, Table, Values
 

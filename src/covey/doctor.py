@@ -86,7 +86,7 @@ def package(requirement: str) -> Finding:
         return Finding(name, False, f"{version}, too old", advice)
     if below and _release(version) >= _release(below[1]):
         return Finding(name, False, f"{version}, too new", advice)
-    module = IMPORTED_AS.get(name, name)
+    module = IMPORTED_AS.get(name, name.replace("-", "_"))
     try:
         importlib.import_module(module)
     except Exception as problem:  # a broken wheel may raise anything

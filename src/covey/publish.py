@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,17 +28,20 @@ from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.files import PRIVATE, SHARED, UMASK, as_json, write_atomically
+from covey.guess.drafted import Rule, drafted
 from covey.judge import Verdict, verify
+from covey.judge.singled_out import NAME, kept, refusal
 from covey.option import Value
 from covey.release import Release
 from covey.schema import Role
 from covey.sources import Data, Source, arrange, as_given, canonical_csv, connect
-from covey.study import Study
+from covey.study import Study, StudyLike
 from covey.study.editing import set_keys
 from covey.study.insiders import OF_INSIDERS
 from covey.summary import Summary
 from covey.table import Table
 
+_DRAFTED_K = 10
 _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 
 
@@ -48,8 +51,6 @@ class OwnerRun:
 
     records: Table
     verdict: Verdict
-    study_text: str | None = None
-    """The study file with another k, l or t, where one was asked for."""
 
     def save(self, release: Release, folder: Path) -> None:
         """Writes release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
@@ -58,8 +59,6 @@ class OwnerRun:
         one without.
         """
         files = {"release.csv": release.content, **study_files(release.study)}
-        if self.study_text is not None:
-            files["study.toml"] = self.study_text.encode()
         files["summary.json"] = as_json(release.summary)
         why = release.explanation
         if why is not None:
@@ -79,7 +78,7 @@ class OwnerRun:
 
 def anonymize(
     data: Data,
-    study: Study,
+    study: StudyLike | None = None,
     algorithm: str = DEFAULT,
     *,
     seed: int = 0,
@@ -93,14 +92,29 @@ def anonymize(
     k: int | None = None,
     l: float | None = None,  # noqa: E741 - the field's name for it
     t: float | None = None,
+    quasi: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    hierarchies: Mapping[str, Rule] | None = None,
 ) -> Release:
     """The table that the study's k, l and t allow to be published, by a centralized algorithm.
 
     `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look, and so does peel's `effort`.
+    `study` is a path, a Study or a dict. Without one Covey drafts it with k = 10 or the given k, holds back what is
+    uncertain (`release.left_out`), and `quasi`, `sensitive`, `drop` and `hierarchies` say what some columns are.
     Raises InputError for data that does not fit, Unmet with what would be feasible.
     """
+    left: dict[str, str] | None = None
+    if study is None:
+        study, left = drafted(
+            data, k or _DRAFTED_K, quasi=quasi, sensitive=sensitive, drop=drop, hierarchies=hierarchies
+        )
+    elif quasi or sensitive or drop or hierarchies:
+        raise InputError("quasi, sensitive, drop and hierarchies change a draft; with a study change the study")
+    study = Study.of(study)
     options = with_effort(study, algorithm, {**(options or {}), **({} if effort is None else {"effort": effort})})
-    study, text = _asking(study, {"k": k, "l": l, "t": t})
+    study = _asking(study, {"k": k, "l": l, "t": t})
+    require_quasi(study)
     source = connect(data)
     columns = study.of_role(*_CARRIED)
     report("reading the data", 0.0, progress, cancel)
@@ -132,9 +146,24 @@ def anonymize(
         figures=summarize(study, built, found, reached, verdict, algorithm, seed, seconds, digest),
         ledger={},
         arranged=arranged,
-        writer=OwnerRun(built.table, verdict, text),
+        writer=OwnerRun(built.table, verdict),
         explanation=why,
+        left_out=_left_out(study) if left is None else left,
     )
+
+
+def _left_out(study: Study) -> dict[str, str]:
+    """The columns of a study that are not published, and why."""
+    return {
+        column.name: column.question or "the study leaves it out" for column in study.columns if not column.released
+    }
+
+
+def require_quasi(study: Study) -> None:
+    """Raises Unmet for a study of which every column still waits for an answer, or is left out."""
+    if not study.quasi:
+        waiting = len(study.waiting)
+        raise Unmet(f"no column may be published yet, and {waiting} wait for an answer: covey new --ask asks for it")
 
 
 def with_effort(study: Study, algorithm: str, options: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -143,22 +172,25 @@ def with_effort(study: Study, algorithm: str, options: Mapping[str, Value]) -> M
     return {"effort": study.effort, **options} if takes and study.effort is not None else options
 
 
-def _asking(study: Study, asked: Mapping[str, float | None]) -> tuple[Study, str | None]:
-    """The study with another k, l or t, and its file's text. Raises InputError for what no study may ask."""
+def _asking(study: Study, asked: Mapping[str, float | None]) -> Study:
+    """The study with another k, l or t. Raises InputError for what no study may ask."""
     changes = {name: value for name, value in asked.items() if value is not None}
     if not changes:
-        return study, None
-    if study.path is None or not study.path.is_file():
-        return replace(study, privacy=replace(study.privacy, **changes)), None  # type: ignore[arg-type]
+        return study
+    if study.text is None:
+        return replace(study, privacy=replace(study.privacy, **changes))  # type: ignore[arg-type]
     values = {name: f"{value:g}" for name, value in changes.items()}
-    text = set_keys(study.path.read_text("utf-8-sig"), ("privacy",), values, str(study.path))
-    return Study.parse(text, study.path.parent), text
+    text = set_keys(study.text, ("privacy",), values, str(study.path))
+    return Study.parse(text, study.folder, study.files)
 
 
 def judged(arranged: pa.Table | Source, study: Study) -> Verdict:
-    """The judge's verdict on what is about to be published. A no is an error of ours, and nothing is published."""
+    """Returns the judge's verdict on what is about to be published, which may be that it singles people out.
+
+    Any other no is an error of ours: it raises Unmet, and nothing is published.
+    """
     verdict = verify(arranged, study)
-    wanting = [each for each in verdict.unmet if "suppressed or withheld" not in each.name]
+    wanting = [each for each in verdict.unmet if each.name != NAME and "suppressed or withheld" not in each.name]
     if wanting:
         raise Unmet(
             "the release does not keep what the study asks, and is not published: " + "; ".join(map(str, wanting))
@@ -202,6 +234,9 @@ def summarize(
         l_reached=min(reached_l, default=None),
         classes=reached.classes,
         suppressed_cells=reached.suppressed_cells,
+        singled_out=verdict.singled_out,
+        kept=kept(study, reached.loss.lm, verdict.constant),
+        refused=refusal(study, verdict.singled_out),
         loss=msgspec.to_builtins(reached.loss),
         release_sha256=digest,
     )
@@ -221,9 +256,7 @@ def _warnings(study: Study, found: Partition) -> Iterator[str]:
 
 def study_files(study: Study) -> dict[str, bytes]:
     """The study and every file that it names, as they were read."""
-    if study.path is None or not study.path.is_file():
-        return dict(study.files)
-    return {"study.toml": study.path.read_bytes(), **study.files}
+    return {**study.files, **({} if study.text is None else {"study.toml": study.text.encode()})}
 
 
 def require_room(folder: Path, *, force: bool = False) -> None:

@@ -34,7 +34,7 @@ from covey.counting import CountedRows, changed
 from covey.errors import InputError
 from covey.files import SHARED, UMASK, as_json, write_atomically
 from covey.option import Value
-from covey.publish import judged, require_room, study_files, summarize, with_effort
+from covey.publish import judged, require_quasi, require_room, study_files, summarize, with_effort
 from covey.release_file import RELEASES, ReleaseFormat, remove_release
 from covey.schema import Role
 from covey.sources.parts import PartsWriter, read_back, rows_in
@@ -75,6 +75,7 @@ def anonymize_on_engine(
     Parquet files in a folder release.parquet. The report shows the release alone.
     Raises InputError for data that does not fit, Unmet with what would be feasible; then nothing is written.
     """
+    require_quasi(study)
     options = with_effort(study, algorithm, options or {})
     if algorithm in REFUSED:
         raise InputError(f"algorithm {algorithm} cannot leave the rows in the engine: {REFUSED[algorithm]}")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 from covey.plain import Shown
 from covey.sources import Frame, canonical_csv
 from covey.study import Study
-from covey.summary import Summary
+from covey.summary import SingledOut, Summary
 
 if TYPE_CHECKING:
     from covey.anonymizers.explain import Explanation
@@ -58,6 +58,8 @@ class Release(Shown):
     writer: Writer
     explanation: Explanation | None = None
     """The answer to `explain=True`."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the data that are not published, and why."""
 
     @cached_property
     def content(self) -> bytes:
@@ -73,6 +75,16 @@ class Release(Shown):
     def loss(self) -> Loss:
         """The information loss by measure."""
         return Loss(**self.figures.loss)
+
+    @property
+    def singled_out(self) -> SingledOut | None:
+        """The rows that one published cell singles out, or two; None for a table of counts."""
+        return self.figures.singled_out
+
+    @property
+    def kept(self) -> float | None:
+        """The part of the columns' content that is kept: see `summary.json`."""
+        return self.figures.kept
 
     def save(self, folder: str | Path) -> None:
         """Writes release.csv, summary.json, report.html and the study into a folder; a run's folders too."""

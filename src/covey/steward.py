@@ -22,7 +22,7 @@ from covey.party.session.data import check_data, load_table
 from covey.party.session.run import Job, run_party
 from covey.release_file import ReleaseFormat
 from covey.sources import Data
-from covey.study import Study
+from covey.study import Study, StudyLike
 from covey.summary import Summary
 
 _ROWS = 1000
@@ -36,13 +36,13 @@ def new(*tables: Data, k: int = 10, name: str | None = None, out: str | Path | N
     return made
 
 
-def check(data: Data, study: Study, party: str | None = None) -> Fitness:
+def check(data: Data, study: StudyLike, party: str | None = None) -> Fitness:
     """Compares data with the study: what does not fit, what identifies, what cannot be kept, local risk."""
-    return check_data(study, data, party)
+    return check_data(Study.of(study), data, party)
 
 
 def plan(
-    study: Study,
+    study: StudyLike,
     rows: Mapping[str, int] | int = _ROWS,
     *,
     latency: float = 0.03,
@@ -54,6 +54,7 @@ def plan(
 
     `rows` is one number for all holders, or one for each by name; with `party` and its `data` the plan looks at them.
     """
+    study = Study.of(study)
     holders = [each.name for each in study.holders] or ["respondents"]
     if isinstance(rows, Mapping):
         for name in rows:

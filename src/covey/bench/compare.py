@@ -18,6 +18,7 @@ from covey.anonymizers import ALGORITHMS
 from covey.bench.dataset import Dataset, PartitionedStudy, partition_for
 from covey.bench.findings import Findings, Plot, ResultTable, curves
 from covey.errors import Aborted, InputError, Unmet
+from covey.judge.singled_out import NAME
 from covey.protocols import Protocol, named, names
 from covey.sources.release import arrange
 
@@ -158,9 +159,12 @@ def _ideal(entry: ContenderResult, ready: PartitionedStudy) -> ContenderResult:
 def _judged(
     entry: ContenderResult, release: pa.Table, study: covey.Study, loss: float | None = None
 ) -> ContenderResult:
-    """Adds what the judge reads in the release. Raises Unmet if the release does not keep k."""
+    """Adds what the judge reads in the release. Raises Unmet if the release does not keep k.
+
+    Exact values that single rows out are the table's, and the same for every contender.
+    """
     verdict = covey.verify(release, study)
-    if not verdict.answer:
+    if any(each.name != NAME for each in verdict.unmet):
         raise Unmet(f"{entry.contender} at k = {entry.k}: {verdict.sentence()}")
     risk = verdict.risk.prosecutor
     return replace(

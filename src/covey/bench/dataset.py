@@ -18,17 +18,15 @@ import pyarrow as pa
 import covey
 from covey import samples
 from covey.crypto.rng import Rng
-from covey.errors import InputError
 from covey.party.session.data import load_table
-from covey.party.simulate import document
 from covey.party.simulate.deal import deal, seed_of
-from covey.party.simulate.document import Document
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import Protocol, of_study
 from covey.protocols.protocol import Result
 from covey.release import Release
 from covey.sources.source import connect
-from covey.study import Study, insiders, requirements
+from covey.study import Study, document, insiders, requirements
+from covey.study.document import Document
 from covey.study.study import RESPONDENTS
 from covey.table import Table
 
@@ -171,6 +169,8 @@ class Dataset:
         for column in described.values():
             if isinstance(column, dict):
                 column.pop("site", None)  # it tells whose a row is; here everybody has a part of every row
+                if _role(column) in ("sensitive", "plain"):
+                    column.setdefault("singles_out", "a benchmark, of which nothing is published")
         study = self.study(
             k, {**held, **(parties or {})}, protocol=protocol, partition="vertical", columns=described,
             options=options, files=files,
@@ -261,11 +261,9 @@ def shuffled(table: pa.Table, seed: int, label: str) -> pa.Table:
 
 
 def _of_study(study: Study, pooled: pa.Table, sites: Mapping[str, pa.Table]) -> Dataset:
-    if study.path is None:
-        raise InputError("a comparison needs a study file")
     certificates = {party.certificate.as_posix() for party in study.parties if party.certificate is not None}
     files = {name: file for name, file in study.files.items() if name not in certificates}
-    columns = document.table(document.read(study.path), "columns")
+    columns = document.table(document.of(study), "columns")
     return Dataset(study.name, columns, files, pooled, sites, study.privacy.k)
 
 

@@ -10,10 +10,12 @@ import gc
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 import typer
 
+from covey.addresses import has_password
 from covey.cli import authority, collect, data, hierarchy, keys, relay
 from covey.cli.anonymize import anonymize
 from covey.cli.audit import audit
@@ -39,36 +41,37 @@ from covey.version import __version__
 _MADE = 100_000
 """Objects after which garbage is looked for: loading a command makes many, and none of them is."""
 
+_BEGIN = """Covey k-anonymizes a table that no one may pool.
+
+One owner begins with: covey new DATA, then covey anonymize and covey verify.
+Several begin with: covey demo, then covey new DATA DATA DATA, covey keys new, covey check, covey run.
+"""
+
+_COMMANDS: dict[str, tuple[Callable[..., object], ...]] = {
+    "Begin": (demo, new, check),
+    "One owner": (anonymize, verify, evaluate, export, report),
+    "Several owners": (plan, simulate, run, audit, forget),
+    "Learn and compare": (protocols, bench, doctor, ui),
+}
+_GROUPS = {
+    "Several owners": (keys, relay, authority),
+    "Respondents": (collect,),
+    "Learn and compare": (hierarchy, data),
+}
+
 app = typer.Typer(
     name="covey",
-    help="Covey k-anonymizes a table that no one may pool.",
+    help=_BEGIN,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(new)
-app.command()(check)
-app.command()(plan)
-app.add_typer(keys.app, name="keys")
-app.command()(run)
-app.command()(simulate)
-app.command()(anonymize)
-app.command()(verify)
-app.command()(evaluate)
-app.command()(audit)
-app.command()(export)
-app.command()(forget)
-app.command()(report)
-app.command()(protocols)
-app.command()(bench)
-app.add_typer(collect.app, name="collect")
-app.add_typer(authority.app, name="authority")
-app.add_typer(relay.app, name="relay")
-app.add_typer(hierarchy.app, name="hierarchy")
-app.add_typer(data.app, name="data")
-app.command()(doctor)
-app.command()(ui)
+for _panel, _commands in _COMMANDS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+for _panel, _groups in _GROUPS.items():
+    for _group in _groups:
+        app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], rich_help_panel=_panel)
 
 _OURS = 70
 
@@ -84,6 +87,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with the code that says how it ended."""
     gc.set_threshold(_MADE)
     try:
+        if any(map(has_password, sys.argv[1:] if arguments is None else arguments)):
+            raise InputError(
+                "an address with a password or a token stands in the list of processes, where others read it; leave it "
+                "out, and use ~/.pgpass, a service, PGPASSWORD or SPARK_CONNECT_AUTHENTICATE_TOKEN"
+            )
         app(arguments, obj=arguments is None)  # commands know if the process is theirs
     except CoveyError as error:
         _say(str(error))

@@ -12,6 +12,7 @@ import typer
 from covey.cli import complete
 from covey.cli.check import probed
 from covey.cli.options import Data, Encoding, Format, Json, Parts, StudyFile, Written, encoded
+from covey.cli.outcome import require_publishable
 from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
 from covey.plain import plural
@@ -31,6 +32,9 @@ class Order(StrEnum):
 
     CONTENT = "content"
     RANDOM = "random"
+
+
+_MOST_QUESTIONS = 20
 
 
 def anonymize(
@@ -127,6 +131,7 @@ def anonymize(
         print_json(_described(release))
     else:
         _render(release, out)
+    require_publishable(release.figures, out)
 
 
 def _on_engine(
@@ -163,9 +168,12 @@ def _on_engine(
         raise Aborted("cancelled; nothing was written", resumable=False) from None
     if as_json:
         print_json(summary.describe())
-        return
-    render_figures(summary, study)
-    console().print(f"\nwrote {out / f'release.{written.value}'}, report.html, summary.json, study.toml", markup=False)
+    else:
+        render_figures(summary, study)
+        name = f"release.{written.value}"
+        console().print(f"\nwrote {out / name}, report.html, summary.json, study.toml", markup=False)
+        render_waiting(study, summary)
+    require_publishable(summary, out)
 
 
 def read_options(algorithm: str, given: list[str]) -> dict[str, Value]:
@@ -198,6 +206,8 @@ def _described(release: Release) -> dict[str, object]:
 def render_figures(said: Summary, study: Study) -> None:
     """Prints the figures of one owner's release."""
     shown = console()
+    for line in said.counted():
+        shown.print(line, markup=False, soft_wrap=True)
     diverse = f", l = {said.l_reached:.3g}" if said.l is not None else ""
     shown.print(
         f"{plural(said.rows or 0, 'row')} in {plural(said.classes or 0, 'class', 'classes')}; the smallest has "
@@ -205,11 +215,21 @@ def render_figures(said: Summary, study: Study) -> None:
         f"{plural(said.suppressed_cells or 0, 'cell')} suppressed",
         soft_wrap=True,
     )
-    loss = said.loss
-    shown.print(f"loss: lm {loss['lm']:.4f}, em {loss['em']:.4f}, dm {loss['dm']:,}, c_avg {loss['c_avg']:.3f}")
     shown.print(f"{said.algorithm} took {said.seconds:.1f} s")
     for warning in said.warnings:
         shown.print(f"note: {warning}", markup=False, soft_wrap=True)
+
+
+def render_waiting(study: Study, summary: Summary) -> None:
+    """Prints the questions of the columns that wait, and how many columns the answer is of."""
+    shown, waiting = console(), study.waiting
+    for column in waiting[:_MOST_QUESTIONS]:
+        shown.print(f"{column.name} waits: {column.question}".rstrip(" :"), markup=False, soft_wrap=True)
+    if len(waiting) > _MOST_QUESTIONS:
+        shown.print(f"and {len(waiting) - _MOST_QUESTIONS} more: the study has their questions")
+    if waiting and summary.refused is None:
+        total, verb = len(study.released) + len(waiting), "waits" if len(waiting) == 1 else "wait"
+        shown.print(f"Yes for {len(study.released)} of {total} columns; {len(waiting)} {verb} for you")
 
 
 def _render(release: Release, out: Path) -> None:
@@ -218,6 +238,7 @@ def _render(release: Release, out: Path) -> None:
     if release.explanation is not None:
         _render_explanation(shown, release.explanation, [column.name for column in release.study.quasi])
     shown.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
+    render_waiting(release.study, release.figures)
 
 
 def _render_explanation(shown: Console, why: Explanation, names: list[str]) -> None:

@@ -53,7 +53,7 @@ def demo(
         if not as_json:
             _introduce(ready)
         try:
-            with Display() as display:
+            with Display(together=True) as display:
                 summary = simulate(ready.study, ready.data, out, SimulationSetting(listener=display.show), starter)
         except KeyboardInterrupt:
             raise Aborted("interrupted; nothing was released", resumable=False) from None

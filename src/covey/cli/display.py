@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from covey.plain import plain_lines
 from covey.sizes import spell
 
@@ -21,16 +23,19 @@ if TYPE_CHECKING:
 _AGAIN_SECONDS = 10.0
 _MEETING = "meeting"
 _NAMED = 6
+_ALL = "all parties"
 
 
 class Display:
     """Shows snapshots and notices on stderr, so that stdout has nothing but the result."""
 
-    def __init__(self, *, lively: bool | None = None) -> None:
+    def __init__(self, *, lively: bool | None = None, together: bool = False) -> None:
         both = sys.stdout.isatty() and sys.stderr.isatty()
         self._lively = both if lively is None else lively
+        self._together = together  # parties that run side by side: a phase is said once, not by each
         self._latest: dict[str, Snapshot] = {}
         self._said: dict[str, tuple[tuple[str, ...], float]] = {}
+        self._phases: set[tuple[str, ...]] = set()
         self._live: Live | None = None
         self._held: list[str] | None = None
         """Notices that wait until a question is answered; None while nothing is asked."""
@@ -85,12 +90,16 @@ class Display:
 
     def _say(self, snapshot: Snapshot) -> None:
         """A line for a new phase, and again now and then while it lasts."""
+        if self._together:
+            snapshot = replace(snapshot, party=_ALL, waiting=())
         if snapshot.phase == _MEETING and not snapshot.waiting:
             return  # the next phase says that all are here
         mark = (snapshot.phase, *(snapshot.waiting if snapshot.phase == _MEETING else ()))
         before, when = self._said.get(snapshot.party, ((), 0.0))
         now = time.monotonic()
-        if mark != before or now - when > _AGAIN_SECONDS:
+        again = self._together and mark in self._phases
+        self._phases.add(mark)
+        if (mark != before and not again) or now - when > _AGAIN_SECONDS:
             self._said[snapshot.party] = (mark, now)
             print(f"{snapshot.party}: {describe(snapshot)}", file=sys.stderr, flush=True)
 
@@ -101,7 +110,7 @@ class Display:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in ("party", "phase", "rounds", "traffic", "waits for"):
             table.add_column(heading)
-        for name in sorted(self._latest):
+        for name in sorted(self._latest.keys() - {_ALL}):
             each = self._latest[name]
             waits = _names(each.waiting)
             table.add_row(Text(name), _phase(each), f"{each.rounds:,}", spell(each.bytes), Text(waits))

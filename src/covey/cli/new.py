@@ -1,21 +1,35 @@
-"""`covey new`: writes a first study file from a look at the data."""
+"""`covey new`: looks at data and decides what may be published: a first study file."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.cli.options import Encoding, Json, encoded
-from covey.cli.output import console, print_json, table
+from covey.cli.output import console, print_json
 from covey.errors import InputError
+from covey.plain import plain_lines, plural
 
 if TYPE_CHECKING:
-    from covey.guess import Draft
+    from covey.guess import Draft, Guess
     from covey.schema import Role
+
+_FATES = {
+    "ask": "wait for you: left out until somebody answers",
+    "out": "left out: they name people, or say nothing of their own",
+    "quasi": "known to others: made coarser, so that k rows or more share them",
+    "open": "published as they are: few values, each of many rows",
+    "constant": "one value only",
+}
+_MOST_LISTED = 30
+_MOST_LINES = 40
+_AROUND = 5  # lines below the list
+_ANSWERS = {"q": "quasi", "s": "sensitive", "o": "identifier", "l": "ask"}
 
 
 def new(
@@ -24,53 +38,131 @@ def new(
     k: Annotated[int, typer.Option("--k", min=2, help="The k to ask for.")] = 10,
     role: Annotated[
         list[str] | None,
-        typer.Option("--role", metavar="COLUMN=ROLE", help="The role of a column, instead of a guess; once for each."),
+        typer.Option("--role", metavar="COLUMN=ROLE", help="The role of a column, instead of the draft's; repeatable."),
     ] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Go through the open questions, the dangerous first.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List every column, however many.")] = False,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Looks at data and writes a commented study file: guessed roles and hierarchies, and why.
+    """Looks at data and decides, by its values, what may be published: a commented study file.
+
+    identifier: left out. quasi: known to others, made coarser. sensitive and plain: published as they are, with few
+    values, each of many rows. ask: left out until somebody answers a question. key: joins tables, left out.
 
     Example: covey new north.csv south.csv --out study.toml
     """
-    from covey.guess import write_draft
+    from covey.guess import draft_of
 
-    made = write_draft([encoded(each, encoding) for each in data], out, k, _roles(role or []))
+    tables = [encoded(each, encoding) for each in data]
+    roles = _roles(role or [])
+    made = draft_of(tables, k, roles=roles)
+    if ask and (answers := dict(_asked(made, to_stderr=as_json))):
+        made = draft_of(tables, k, roles={**roles, **answers})
+    made.write(out)
     if as_json:
-        guesses = [
-            {"column": g.name, "role": str(g.role), "hierarchy": g.hierarchy, "more": list(g.lines), "why": g.why}
-            for g in made.guesses
-        ]
-        print_json({"study": str(out), "partition": made.partition, "columns": guesses, "notes": list(made.notes)})
+        print_json({
+            "study": str(out), "partition": made.partition, "notes": list(made.notes),
+            "columns": [_described(each) for each in made.guesses],
+        })  # fmt: skip
         return
-    _render(out, made, data, encoding)
+    _render(out, made, data, encoding, everything)
+
+
+def _described(guess: Guess) -> dict[str, object]:
+    return {
+        "column": guess.name, "fate": guess.fate, "role": str(guess.role), "why": guess.why,
+        "question": guess.question, "values": guess.values, "alone": guess.alone, "hierarchy": guess.hierarchy,
+        "more": list(guess.lines),
+    }  # fmt: skip
 
 
 def _roles(texts: list[str]) -> dict[str, Role]:
     """Reads COLUMN=ROLE texts. Raises InputError that names the one that is wrong."""
     from covey.schema import Role
 
-    found = {}
+    roles = {}
     for text in texts:
         column, _, role = text.rpartition("=")
         if not column or role not in tuple(Role):
             raise InputError(f"--role {text}: write it as COLUMN=ROLE, with a role of {', '.join(Role)}")
-        found[column] = Role(role)
-    return found
+        roles[column] = Role(role)
+    return roles
 
 
-def _render(out: Path, made: Draft, data: Sequence[str], encoding: str | None) -> None:
-    shown = console()
-    rows = [(each.name, str(each.role), each.hierarchy or "", each.why) for each in made.guesses]
-    shown.print(table(("column", "role", "hierarchy", "because"), rows))
-    for note in made.notes:
-        shown.print(f"\nnote: {note}", markup=False)
-    shown.print(f"\nwrote {out}: read every guess before you share it", markup=False)
-    if made.files:
-        shown.print(
-            "its hierarchies/ list the values of your data, grouped by how frequent they are: give groups that mean "
-            "something, and take out any value that partners must not see"
+def _asked(made: Draft, *, to_stderr: bool) -> Iterator[tuple[str, Role]]:
+    """Asks the open questions one at a time, from standard input; the end of it leaves the others open."""
+    from covey.schema import Role
+
+    waiting = [guess for guess in _by_danger(made.guesses) if guess.fate == "ask"]
+    for place, guess in enumerate(waiting, start=1):
+        typer.echo(
+            f"\n{place} of {len(waiting)}: {plain_lines(guess.name)} ({_counts(guess)})\n"
+            f"  {plain_lines(guess.why)}\n  {guess.question}",
+            err=to_stderr,
         )
+        answer = ""
+        while answer not in _ANSWERS:
+            typer.echo("  publish as [q]uasi or [s]ensitive, leave [o]ut, or [l]ater: ", nl=False, err=to_stderr)
+            line = sys.stdin.readline()
+            if not line:
+                typer.echo(err=to_stderr)
+                return
+            answer = line.strip()[:1].lower()
+        if answer != "l":
+            yield guess.name, Role(_ANSWERS[answer])
+
+
+def _by_danger(guesses: Sequence[Guess]) -> list[Guess]:
+    """The columns by fate, and of one fate those first with which the most rows are alone."""
+    order = list(_FATES)
+    return sorted(guesses, key=lambda guess: (order.index(guess.fate), -guess.alone, -guess.values))
+
+
+def _counts(guess: Guess) -> str:
+    alone = f", {plural(guess.alone, 'row')} alone" if guess.alone else ""
+    return f"{plural(guess.values, 'value')}{alone}"
+
+
+def _render(out: Path, made: Draft, data: Sequence[str], encoding: str | None, everything: bool) -> None:
+    shown = console()
+    notes = [f"note: {note}" for note in made.notes]
+    guesses = _by_danger(made.guesses)
+    room = len(guesses)
+    if not everything:
+        lines = sum(len(note) // shown.width + 1 for note in notes) + len(_FATES) + _AROUND
+        room = min(_MOST_LISTED, _MOST_LINES - lines) if len(guesses) > _MOST_LINES - lines else len(guesses)
+    for line in _lines(guesses[:room], shown.width):
+        shown.print(line, markup=False, no_wrap=True)
+    if rest := guesses[room:]:
+        fates = [guess.fate for guess in rest]
+        numbers = ", ".join(f"{fates.count(fate)} {fate}" for fate in dict.fromkeys(fates))
+        shown.print(f"and {plural(len(rest), 'column')} more: {numbers}; --all lists them", markup=False)
+    for note in notes:
+        shown.print(note, markup=False)
+    shown.print(f"wrote {out}, which decides what is published: read it", markup=False)
+    waiting = sum(guess.fate == "ask" for guess in guesses)
     whose = f" --as {made.parties[0]}" if made.parties else ""
     read_as = f" --encoding {encoding}" if encoding else ""
+    if waiting:
+        shown.print(f"{plural(waiting, 'column')} of {len(guesses)} left out: --ask goes through their questions")
     shown.print(f"next: covey check {out}{whose} --data {shlex.quote(data[0])}{read_as}", markup=False, soft_wrap=True)
+
+
+def _lines(guesses: Sequence[Guess], width: int) -> Iterator[str]:
+    """A line for each column, below the heading of its fate, cut to the width of the screen."""
+    from rich.cells import cell_len, set_cell_size
+
+    def cut(text: str, size: int) -> str:
+        return text if cell_len(text) <= size else set_cell_size(text, size - 1) + "…"
+
+    names = {guess.name: cut(plain_lines(guess.name), 20) for guess in guesses}
+    widest = max(map(cell_len, names.values()), default=0)
+    for fate, said in _FATES.items():
+        columns = [guess for guess in guesses if guess.fate == fate]
+        if columns:
+            yield f"{fate.upper()} ({len(columns)}): {said}"
+        for guess in columns:
+            alone = f"{guess.alone:,} alone" if guess.alone else ""
+            counts = f"{plural(guess.values, 'value'):>13} {alone:>12}"
+            yield cut(f"  {set_cell_size(names[guess.name], widest)} {counts}  {plain_lines(guess.why)}", width)

@@ -28,7 +28,7 @@ def protocols(
 
     Example: covey protocols count
     """
-    from covey.protocols import all_protocols, named
+    from covey.protocols import all_protocols, lacking, named
 
     chosen = named(name) if name is not None else all_protocols()
     if as_json:
@@ -38,6 +38,8 @@ def protocols(
             _explain(protocol)
     else:
         _compare(chosen)
+        if lacked := lacking():
+            typer.echo(f"Not installed: {', '.join(lacked)} (pip install 'covey[papers]')")
 
 
 def describe(protocol: Protocol) -> dict[str, object]:

@@ -17,7 +17,6 @@ from covey.cli.options import (
     Listen,
     OptionalData,
     Parts,
-    RunFolder,
     Wait,
     Written,
     encoded,
@@ -25,12 +24,23 @@ from covey.cli.options import (
     listen_address,
     wait_seconds,
 )
+from covey.cli.output import print_json
+from covey.errors import InputError
+from covey.plain import plural
 
 
 def run(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file, with addresses and certificates.")],
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY", help="The study file, with addresses and certificates; for a helper a folder of studies."
+        ),
+    ],
     party: Annotated[str, typer.Option("--as", metavar="PARTY", help="The party of the study that runs here.")],
-    out: RunFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The folder for the files that the run leaves."),
+    ] = None,
     data: OptionalData = None,
     keys: Keys = KEYS,
     listen: Listen = None,
@@ -49,6 +59,9 @@ def run(
             help="For programs: keep status.json in this folder, and ask for approval there, not on the terminal.",
         ),
     ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Of a folder of studies: end after the first run that is finished.")
+    ] = False,
     encoding: Encoding = None,
     written: Written = Format.CSV,
     parts: Parts = 1,
@@ -56,8 +69,16 @@ def run(
 ) -> None:
     """Runs one party. Before anything is published, it shows the release's figures and asks for approval.
 
+    A helper serves a folder of studies, each when its certificates are complete; it has no data and is not asked.
+
     Example: covey run study.toml --as north --data north.csv --out out --keys keys
     """
+    if study.is_dir():
+        return _serve(study, party, keys, wait, once=once, data=data, out=out, as_json=as_json)
+    if out is None:
+        raise InputError("name the folder for the files that the run leaves: --out DIR")
+    if once:
+        raise InputError("--once is for a helper that serves a folder of studies; leave it out")
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.record.names import APPROVAL
@@ -99,4 +120,24 @@ def run(
                 written=ReleaseFormat(written.value, parts),
             )
         )
-    render(summary, out, as_json=as_json)
+    return render(summary, out, as_json=as_json)
+
+
+def _serve(
+    folder: Path, party: str, keys: Path, wait: float, *, once: bool, data: str | None, out: Path | None, as_json: bool
+) -> None:
+    """Serves a folder of studies as a helper."""
+    from covey.cli.display import Display
+    from covey.party.session.helper import RUNS, HelperService, serve
+
+    if data is not None or out is not None:
+        raise InputError(f"{folder}: is a folder of studies for a helper, who has no --data; its runs are in {RUNS}/")
+    seconds = wait_seconds(wait)
+    with Display() as display:
+        finished = serve(
+            HelperService(folder, party, keys, seconds, once=once, listener=display.show, notice=display.notice)
+        )
+    if as_json:
+        print_json({"finished": finished, "folder": str(folder / RUNS)})
+    else:
+        typer.echo(f"{plural(finished, 'run')} finished; what they left is in {folder / RUNS}")

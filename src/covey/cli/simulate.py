@@ -50,7 +50,7 @@ def simulate(
     Example: covey simulate study.toml --data north=north.csv --data south=south.csv --out out
     """
     from covey.cli.display import Display
-    from covey.cli.outcome import render
+    from covey.cli.outcome import render, require_publishable
     from covey.party.simulate import in_process as one
     from covey.party.simulate import processes as many
     from covey.party.simulate import worker
@@ -76,7 +76,7 @@ def simulate(
                 starter = stack.enter_context(worker.starter(own=bool(context.obj)))
             if table is not None:
                 given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
-            display = stack.enter_context(Display())
+            display = stack.enter_context(Display(together=True))
             if in_process:
                 summary = one.simulate(
                     agreed, given, seed=seed, latency=late, bandwidth=wide or float("inf"),
@@ -91,6 +91,7 @@ def simulate(
     except Unmet as error:
         raise _explained(agreed, given, error) from None
     render(summary, out, as_json=as_json)
+    require_publishable(summary, out)
 
 
 def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:

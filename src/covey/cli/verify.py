@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,9 +56,9 @@ def verify(
     from covey.study import Study
 
     agreed = Study.load(study)
-    signed_k = None
+    signed: Mapping[str, object] = {}
     if certificate is not None:
-        signed_k = _require_certificate(certificate, release, agreed, quiet=as_json)
+        signed = _require_certificate(certificate, release, agreed, quiet=as_json)
         if _is_of_counts(agreed):
             if as_json:
                 print_json({"answer": True})
@@ -66,12 +67,15 @@ def verify(
             return
     found = judge(release, agreed, original, by_party("--provider", provider or []))
     reached = next((each.reached for each in found.requirements if each.name == "k"), None)
-    if signed_k is not None and reached != signed_k:
+    if isinstance(signed_k := signed.get("k_reached"), int) and reached != signed_k:
         raise Unmet(f"{certificate}: the parties signed k = {signed_k}, the release has {reached}")
     if as_json:
         typer.echo(found.to_json())
     else:
         _render(found)
+        loss = signed.get("loss")
+        if found.answer and isinstance(loss, dict) and isinstance(lm := loss.get("lm"), float):
+            typer.echo(f"signed loss: lm {lm:.4g}, with every row that was withheld as lost in full")
     if not found.answer:
         raise Unmet(found.sentence())
 
@@ -82,8 +86,8 @@ def _is_of_counts(study: Study) -> bool:
     return study.protocol is not None and named(study.protocol)[0].release == "counts"
 
 
-def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> int | None:
-    """The k that the parties signed. Raises Unmet unless they signed that this release came out of this study."""
+def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> Mapping[str, object]:
+    """The figures that the parties signed. Raises Unmet unless they signed that this release came out of this study."""
     from covey.party.record.signatures import vouch
 
     vouched = vouch(path, release, study)
@@ -95,14 +99,10 @@ def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool)
     signed = vouched.certificate.b or {}
     if not quiet and signed.get("insider_k") is not None:
         typer.echo(f"signed insider k: {signed['insider_k']} records of others, or none, in each class for each party")
-    loss = signed.get("loss")
-    if not quiet and isinstance(loss, dict) and isinstance(lm := loss.get("lm"), float):
-        typer.echo(f"signed loss: lm {lm:.4g}, with every row that was withheld as lost in full")
     stated = vouched.certificate.a.get("rows")
     if not quiet and isinstance(stated, dict):
         typer.echo("signed row counts: " + ", ".join(f"{name} {rows:,}" for name, rows in stated.items()))
-    k = signed.get("k_reached")
-    return k if isinstance(k, int) else None
+    return signed
 
 
 def _render(found: Verdict) -> None:
@@ -111,6 +111,8 @@ def _render(found: Verdict) -> None:
     shown = console()
     answer = Text("yes", "bold green") if found.answer else Text("no", "bold red")
     shown.print(Text.assemble(answer, f"  {found.release} under study {found.study!r}"))
+    counted = found.singled_out.sentence()
+    shown.print(f"{counted[0].upper()}{counted[1:]}.", markup=False)
     shown.print(
         f"{plural(found.rows, 'row')} in {plural(found.classes, 'class', 'classes')}; "
         f"{plural(found.suppressed_rows, 'row')} and {plural(found.suppressed_cells, 'cell')} suppressed\n"
@@ -175,14 +177,17 @@ def _print_loss(shown: Console, verdict: Verdict) -> None:
         "precision": loss.precision, "dm": loss.dm, "c_avg": loss.c_avg,
         **{f"cm of {column}": count for column, count in loss.cm.items()},
     }  # fmt: skip
-    shown.print("\nloss: " + ", ".join(f"{name} {_figure(value)}" for name, value in parts.items()), markup=False)
+    if verdict.answer:
+        spelled = ", ".join(f"{name} {_figure(value)}" for name, value in parts.items())
+        shown.print(f"\nkept {verdict.kept:.3f} of 1; loss over the quasi columns: {spelled}", markup=False)
     if verdict.original is not None:
         found = verdict.original
         shown.print(
             f"\nagainst the original: {plural(found.rows, 'row')}, {found.withheld:,} withheld, {found.dropped:,} "
             f"dropped for missing values; {found.unmatched:,} released rows have no original of their own"
         )
-    elif loss.em is None:
+        shown.print(f"{found.linked:.2%} of its rows have exact cells, one or two, that one released row alone has")
+    elif verdict.answer:
         shown.print("(-: needs the original's frequencies; what was withheld is not in the file: give --original)")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Bits, Floats, Ints, Longs
-from covey.cells import MISSING, day, number
+from covey.cells import MISSING, first_day, number
 from covey.hierarchy import Interval
 from covey.judge.original import Original, spans
 from covey.judge.released import Released
@@ -134,7 +134,7 @@ def _number(label: str) -> float:
 
 
 def _day(label: str) -> float:
-    found = day(label)
+    found = first_day(label)
     return np.nan if found is None else float(found.toordinal())
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from covey.arrays import Floats, Longs
 from covey.evaluation.axes import Axis
@@ -43,8 +42,9 @@ def pair_distances(axes: Sequence[Axis], released: Longs, original: Longs) -> tu
             .astype(float)
             .reshape(shape)
         )
-        labels = csr_array((released.astype(float), (a.released, b.released)), shape=(len(a.first), len(b.first)))
-        after = spread[one].T @ (labels @ spread[two])
+        shares = released[:, None] * spread[two][b.released]
+        lengths = [np.bincount(a.released, weights=share, minlength=len(a.first)) for share in shares.T]
+        after = spread[one].T @ np.stack(lengths, axis=1)
         found.append(Distance((a.name, b.name), total_variation(before, after), cramers_v(before), cramers_v(after)))
     return tuple(sorted(found, key=lambda each: -each.total_variation))
 

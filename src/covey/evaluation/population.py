@@ -7,13 +7,13 @@ Dankar, El Emam, Neisa and Roffey (2012) that chooses among them.
 
 from __future__ import annotations
 
+from math import exp, inf, lgamma, log
+
 import numpy as np
-from scipy.optimize import minimize, root
-from scipy.special import gammaln
-from scipy.stats import hypergeom, poisson
 
 from covey.arrays import Floats, Longs
 from covey.evaluation.findings import InPopulation, Uniques
+from covey.evaluation.search import least, root
 
 _SMALL_SAMPLE = 0.1
 
@@ -43,10 +43,20 @@ def zayatz(size: Longs, number: Longs, people: int) -> float:
     Of the sample's uniques that part comes from classes of one; as many more are outside of the sample.
     """
     sample = int(size @ number)
-    one = np.asarray(hypergeom.pmf(1, people, size, sample))
+    one = np.array([_one_of(int(own), people, sample) for own in size])
     alone = float(number[size == 1].sum())
     certain = alone * float(one[size == 1].sum()) / float(number @ one)
     return alone * certain / (sample / people)
+
+
+def _one_of(size: int, people: int, sample: int) -> float:
+    """The chance that a sample has exactly one of so many people."""
+    return size * exp(_log_ways(people - size, sample - 1) - _log_ways(people, sample))
+
+
+def _log_ways(of: int, chosen: int) -> float:
+    """The logarithm of the number of ways to choose some of them."""
+    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1) if 0 <= chosen <= of else -inf
 
 
 def pitman(size: Longs, number: Longs, people: int) -> float | None:
@@ -61,18 +71,15 @@ def pitman(size: Longs, number: Longs, people: int) -> float | None:
 
     def negative(parameters: Floats) -> float:
         theta, alpha = _pitman_parameters(parameters)
-        rising = gammaln(theta + sample) - gammaln(theta + 1)
+        rising = lgamma(theta + sample) - lgamma(theta + 1)
         return float(-(np.log(theta + steps * alpha).sum() - rising + tail @ np.log(below - alpha)))
 
     starts = [(np.log(max(classes / 10, 1.0)), 0.0), (0.0, 1.0), (np.log(max(classes, 2)), -2.0)]
-    best = min(
-        (minimize(negative, start, method="Nelder-Mead", options={"maxiter": 2000}) for start in starts),
-        key=lambda end: end.fun,
-    )
-    theta, alpha = _pitman_parameters(best.x)
-    if not best.success:
+    best = min((least(negative, np.array(start)) for start in starts), key=lambda end: end.value)
+    theta, alpha = _pitman_parameters(best.point)
+    if not best.found:
         return None
-    found = float(np.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(people)))
+    found = exp(lgamma(theta + 1) - lgamma(theta + alpha) + alpha * log(people))
     return min(found, float(people))
 
 
@@ -101,9 +108,9 @@ def shifted_negative_binomial(size: Longs, number: Longs, fraction: float) -> fl
 
     for shape in (0.1, 0.5, 2.0):
         start = np.array([np.log(classes / min(1.0, 2 * fraction)), np.log(shape), -1.0])
-        end = root(off, start, method="lm")
-        if end.success and np.abs(off(end.x)).max() < 1e-6:
-            total, found, chance = _snb_parameters(end.x)
+        end = root(off, start)
+        if np.abs(off(end)).max() < 1e-6:
+            total, found, chance = _snb_parameters(end)
             return float(min(total * chance**found, rows / fraction))
     return None
 
@@ -144,5 +151,7 @@ def _expected_inverse(size: int, others: float) -> float:
     if others <= 0:
         return 1 / size
     reach = 12 * np.sqrt(others) + 12
-    values = np.arange(max(0, int(others - reach)), int(others + reach) + 1)
-    return float(poisson.pmf(values, others) @ (1 / (size + values)))
+    first = max(0, int(others - reach))
+    values = np.arange(first, int(others + reach) + 1)
+    factorials = lgamma(first + 1) + np.cumsum(np.log(np.maximum(values, 1))) - log(max(first, 1))
+    return float(np.exp(values * log(others) - others - factorials) @ (1 / (size + values)))

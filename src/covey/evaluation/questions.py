@@ -22,12 +22,12 @@ from covey.judge.released import Released, read_release
 from covey.judge.tuples import alike
 from covey.sources import Data, connect
 from covey.sources.release import content_hash
-from covey.study import Study
+from covey.study import Study, StudyLike
 
 
 def evaluate(
     release: Data,
-    study: Study,
+    study: StudyLike,
     original: Data | None = None,
     *,
     target: str | None = None,
@@ -41,6 +41,7 @@ def evaluate(
 
     Raises InputError if the release is of another study, or a table or the target does not fit.
     """
+    study = Study.of(study)
     source = connect(release, counted=True)
     released = read_release(source, study, with_plain=False)
     against = None if original is None else read_original(connect(original, counted=True), study)

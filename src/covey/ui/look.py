@@ -126,7 +126,8 @@ def _column(column: ColumnValues, role: Role, guesses: dict[Role, Guess]) -> Col
 def _steps(column: ColumnValues) -> tuple[list[int], str]:
     """Rows in equal steps between the ends that ten rows lie beyond."""
     if column.spelling.kind == "date":
-        places = [(float(day.toordinal()), count) for text, count in column.known.items() if (day := cells.day(text))]
+        days = ((cells.first_day(text), count) for text, count in column.known.items())
+        places = [(float(day.toordinal()), count) for day, count in days if day]
     else:
         places = [(float(cells.number(text) or 0), count) for text, count in column.known.items()]
     places.sort()

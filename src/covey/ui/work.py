@@ -17,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from covey.files import PRIVATE, write_atomically
+from covey.summary import FILE as SUMMARY
 from covey.ui.jobs import JOB, LOG, OUT, PID, JobFile, born, keep_exit
 
 
@@ -35,18 +36,25 @@ class Worker:
             self.running.send_signal(signal.SIGINT)
 
     def run(self) -> int:
-        """Runs the commands one after the other, as long as they succeed; the exit code of the last one."""
+        """Runs the commands one after the other, as long as they succeed; the exit code of the last one.
+
+        A release that is written, and may not be published, is looked at too.
+        """
         file = msgspec.json.decode((self.folder / JOB).read_bytes(), type=JobFile)
         code = 0
         with _private(self.folder / OUT) as out, _private(self.folder / LOG) as log:
             for command in file.commands:
-                if code or self.stopped:
+                if (code and not (code == 1 and _is_written(file))) or self.stopped:
                     break
                 self.running = subprocess.Popen(
                     command, cwd=file.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=log
                 )
                 code = self.running.wait()
         return code or (130 if self.stopped else 0)
+
+
+def _is_written(file: JobFile) -> bool:
+    return "out" in file.notes and (Path(file.folder) / file.notes["out"] / SUMMARY).is_file()
 
 
 def _private(path: Path) -> BinaryIO:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote_plus
 
+from covey import bounds
 from covey.errors import InputError
 from covey.files import PRIVATE, as_json, json_object, read_bytes, write_atomically
 from covey.plain import STEERING
@@ -23,7 +24,6 @@ from covey.summary import FILE as SUMMARY
 NOTES = ".covey-ui"
 _TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq", *ENDINGS)
 _DEPTH, _MOST = 4, 2000
-_LARGEST_STUDY = 4 * 2**20
 _RUN_FILES = (SUMMARY, "ledger.json", "journal", "run.log")
 _OF_RUNS = ("release.csv", "population.csv")
 
@@ -99,7 +99,7 @@ class Workspace:
         path = self.path(relative)
         if path.suffix != ".toml":
             raise InputError(f"{relative}: is no study file; its name ends with .toml")
-        content = read_bytes(path, "choose a study of this folder", _LARGEST_STUDY)
+        content = read_bytes(path, "choose a study of this folder", bound=bounds.study)
         try:
             return path, content.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -218,7 +218,7 @@ def _walk(folder: Path, depth: int) -> Iterator[tuple[Path, list[str]]]:
 
 def _is_study(path: Path) -> bool:
     try:
-        if path.stat().st_size > _LARGEST_STUDY:
+        if path.stat().st_size > bounds.study():
             return False
         return "columns" in tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from covey.bench.dataset import Dataset, read_text, sample, shuffled
 from covey.bench.findings import Setting
-from covey.party.simulate.document import Document
 from covey.samples import adult
+from covey.study.document import Document
 
 NUMBERS = {
     "age": (17, 90, (5, 20)),

@@ -26,7 +26,6 @@ from covey.bench.papers.census import census, made_up
 from covey.bench.papers.columns_attack import ClaimScore, Sight
 from covey.crypto.rng import derive
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.document import Document
 from covey.protocols.cluster_columns import argmin, ideal
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.own_columns import OwnColumns
@@ -34,6 +33,7 @@ from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Question
 from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.shared.columns import meeting, parts
+from covey.study.document import Document
 from covey.table import Table, group
 
 PAPERS_CASE, PAPERS_CALLS = (40_000, 100), 360_000

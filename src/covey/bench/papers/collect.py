@@ -22,7 +22,6 @@ from covey.bench.papers.census import of_adult
 from covey.hierarchy import Hierarchy
 from covey.measures import lm
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.document import Document
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import of_study
 from covey.protocols.collect import attack, privacy
@@ -30,6 +29,7 @@ from covey.protocols.collect.grid import Grid
 from covey.protocols.collect.line import boxes, cut_line
 from covey.protocols.collect.parameters import Parameters, on_trees, trees_of
 from covey.study import Study
+from covey.study.document import Document
 from covey.study.study import RESPONDENTS
 
 COLUMNS = ("age", "sex", "race", "marital-status", "education", "occupation")

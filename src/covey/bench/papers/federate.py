@@ -22,11 +22,11 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet
 from covey.measures import discernibility
-from covey.party.simulate.document import Document
 from covey.protocols.federate.groups import exceeds
 from covey.protocols.federate.ideal import Owns, Test, counts, divide
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
+from covey.study.document import Document
 from covey.table import Table
 
 GYM, BANK = ("age", "sex", "race", "marital-status"), ("education", "native-country", "workclass", "occupation")

@@ -23,7 +23,6 @@ from covey.crypto.group import hash_to_group
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.party.simulate.document import Document
 from covey.protocols.generalize import ideal
 from covey.protocols.generalize.contingency import labels_of, laid_out
 from covey.protocols.generalize.local import Generalization
@@ -31,6 +30,7 @@ from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.shared.columns import meeting
 from covey.samples.adult import COLUMNS
 from covey.study import Study
+from covey.study.document import Document
 from covey.table import Table
 
 VARIANTS = ("paper", "datafly", "finished-cells")

@@ -1,27 +1,24 @@
-"""The experiment of `peel`: its loss against k beside `cluster` and parties alone, and what its modes cost and open.
+"""The experiment of `peel`: its loss against k beside `cluster` and parties alone, and what a run costs.
 
 Loss       of what a trusted party would publish (`ideal`), which tests hold equal to a run, byte for byte; rows dealt
            at random and by a column. *Alone* is each party's own centralized peeling, the releases put together.
-Modes      run for real, all parties in this process: rounds, bytes, seconds, and what was opened beyond the release.
+Runs       for real, all parties in this process: rounds, bytes, seconds.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
 from covey.anonymizers.figures import figures
-from covey.bench.dataset import Dataset, MeasuredRun, PartitionedStudy
+from covey.bench.dataset import Dataset, PartitionedStudy
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import census
 
 PARTIES = 3
-MODES = ("visit", "skip", "wave")
 PEEL, CLUSTER, ALONE = WAYS = ("peel", "cluster", "each alone")
 AT_RANDOM, BY_AGE = DEALT = ("at random", "by age")
 
@@ -29,28 +26,15 @@ Losses = dict[tuple[str, str, int], float]
 """LM by way of publishing, way of dealing the rows, and k."""
 
 
-@dataclass(frozen=True)
-class ModeRun:
-    """A run in one mode, and the numbers of impure buckets and of unpublished tuples that it opened."""
-
-    mode: str
-    done: MeasuredRun
-    impure: int
-    unpublished: int
-
-
 def run(setting: Setting) -> Findings:
-    """Measures the losses and the modes."""
+    """Measures the losses and runs."""
     data = census(setting)
     rows = min(data.pooled.num_rows, 2_000 if setting.quick else 30_000)
     losses = {(way, dealt, k): lm for way, dealt, k, lm in _losses(setting, data, rows)}
-    runs = list(_runs(setting, data, min(rows, 450 if setting.quick else 10_000)))
-    modes = ResultTable.of("What a mode takes and opens (k = 10)", runs, {
-        "mode": "mode", "rounds": "done.rounds", "MB, all parties": "done.megabytes", "seconds": "done.seconds",
-        "impure buckets opened": "impure", "tuples named, not published": "unpublished",
-    })  # fmt: skip
+    runs = list(_runs(setting, data, (150, 450) if setting.quick else (1_000, 10_000)))
+    costs = ResultTable("What a run takes (k = 10)", ("rows", "rounds", "MB, all parties", "seconds"), tuple(runs))
     return Findings(
-        tables=(_loss_table(losses), modes),
+        tables=(_loss_table(losses), costs),
         plots=tuple(
             Plot(
                 f"Loss against k, rows dealt {dealt}", "k", "LM",
@@ -58,7 +42,7 @@ def run(setting: Setting) -> Findings:
             )
             for dealt in DEALT
         ),
-        claims=tuple(_claims(losses, runs)),
+        claims=tuple(_claims(losses)),
         notes=(
             f"measured on {data.about}; {rows:,} rows, {PARTIES} parties",
             "seconds are of all parties in one process, with whatever else this machine was doing",
@@ -90,16 +74,11 @@ def _alone(ready: PartitionedStudy, k: int, seed: int) -> float:
     return lost / sum(ready.rows.values())
 
 
-def _runs(setting: Setting, data: Dataset, rows: int) -> Iterator[ModeRun]:
-    for mode in MODES:
-        setting.tell(f"a run in mode {mode}, n = {rows:,}, k = 10")
-        done = data.split_rows(PEEL, 10, data.deal_rows(PARTIES, rows), {"mode": mode}).run(setting.seed)
-        numbers = next(line for line in next(iter(done.release.ledger.values())) if "in numbers" in line)
-        impure, unpublished = (
-            int(re.findall(rf"of which ([\d,]+) {said}", numbers)[0].replace(",", ""))
-            for said in ("held several", "are not in the release")
-        )
-        yield ModeRun(mode, done, impure, unpublished)
+def _runs(setting: Setting, data: Dataset, sizes: Sequence[int]) -> Iterator[tuple[int, int, float, float]]:
+    for rows in sizes:
+        setting.tell(f"a run, n = {rows:,}, k = 10")
+        done = data.split_rows(PEEL, 10, data.deal_rows(PARTIES, min(rows, data.pooled.num_rows))).run(setting.seed)
+        yield rows, done.rounds, done.megabytes, done.seconds
 
 
 def _loss_table(losses: Losses) -> ResultTable:
@@ -112,7 +91,7 @@ def _ks(losses: Losses) -> list[int]:
     return sorted({k for _, _, k in losses})
 
 
-def _claims(losses: Losses, runs: list[ModeRun]) -> Iterator[Claim]:
+def _claims(losses: Losses) -> Iterator[Claim]:
     apart = max(abs(losses[PEEL, AT_RANDOM, k] - losses[PEEL, BY_AGE, k]) for k in _ks(losses))
     yield Claim(
         "our note, section 1", "the release does not depend on who holds which rows",
@@ -122,16 +101,10 @@ def _claims(losses: Losses, runs: list[ModeRun]) -> Iterator[Claim]:
     for way, name in ((CLUSTER, "cluster"), (ALONE, "parties that publish alone")):
         below = sum(losses[PEEL, *pair] < losses.get((way, *pair), np.inf) for pair in pairs)
         yield Claim.counted("our note, section 9", f"peel loses less than {name}", below, len(pairs))
-    visits, waves = runs[0], runs[-1]
-    yield Claim(
-        "our note, section 5", "waves take fewer rounds than visits, and name tuples that are not published",
-        f"{visits.done.rounds} rounds by visits, {waves.done.rounds} by waves; {waves.unpublished} tuples",
-        "yes" if waves.done.rounds < visits.done.rounds and not visits.unpublished else "in part",
-    )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    about="the loss of our own protocol beside cluster's and that of parties alone, and what its modes cost",
+    about="the loss of our own protocol beside cluster's and that of parties alone, and what a run costs",
     source="",
     run=run,
 )

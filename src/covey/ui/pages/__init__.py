@@ -8,6 +8,7 @@ from covey.ui.pages import (
     jobs,
     joint,
     partners,
+    questions,
     run,
     start,
     table,
@@ -15,6 +16,6 @@ from covey.ui.pages import (
 )
 from covey.ui.workbench import Actions, Pages
 
-_ROOMS = (start, table, hierarchies, hierarchy_edits, trying, joint, partners, collections, run, jobs, files)
+_ROOMS = (start, table, questions, hierarchies, hierarchy_edits, trying, joint, partners, collections, run, jobs, files)
 SHOW: Pages = {path: show for room in _ROOMS for path, show in room.SHOW.items()}
 DO: Actions = {path: do for room in _ROOMS for path, do in room.DO.items()}

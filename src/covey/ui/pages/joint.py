@@ -78,6 +78,8 @@ def make(bench: Workbench, form: Form) -> Response:
         own: [],
         **dict.fromkeys(others, ['role = "trustee"'] if split == "people" else []),
     }
+    if helper := form.text("helper", ""):
+        parties[helper] = ['role = "helper"']
     if split == "people":
         parties[own] = ['role = "collector"']
     if split == "columns":

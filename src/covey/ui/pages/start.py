@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from covey.addresses import has_password
 from covey.errors import InputError
 from covey.files import json_object
 from covey.party.session.control import QUESTION
@@ -48,11 +49,13 @@ def _figures(folder: Path) -> dict[str, object]:
     said = json_object(folder / "summary.json")
     if not said:
         return {"said": "not finished", "finished": False}
-    loss = said.get("loss")
-    lm = loss.get("lm") if isinstance(loss, dict) else None
+    kept = said.get("kept")
     rows, k = said.get("rows"), said.get("k")
     parts = [f"{rows:,} rows" if isinstance(rows, int) else "the release went to others", f"k = {k}"]
-    parts += [f"loss {lm:.3f}"] if isinstance(lm, float) else []
+    if said.get("refused"):
+        parts.append("do not publish it")
+    elif isinstance(kept, float):
+        parts.append(f"kept {kept:.3f}")
     return {"said": ", ".join(parts), "finished": True}
 
 
@@ -81,7 +84,7 @@ def add_source(bench: Workbench, form: Form) -> Response:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise InputError("write the address of a PostgreSQL table: postgres://user@host/database?table=NAME")
-    if parts.password:
+    if has_password(url):
         raise InputError("leave the password out of the address; put it into ~/.pgpass, as for psql")
     bench.workspace.add_source(url)
     return bench.go("/table", data=url)

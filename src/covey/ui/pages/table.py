@@ -48,6 +48,7 @@ MEANING = {
     Role.PLAIN: ("plain", "neither: published as it is", "insensitive"),
     Role.IDENTIFIER: ("left out", "names a person, or is not needed: it is not published", "identifying"),
     Role.KEY: ("key", "joins the rows of several tables; not published", ""),
+    Role.ASK: ("undecided", "left out until somebody answers its question", ""),
 }
 
 
@@ -201,7 +202,7 @@ def save(bench: Workbench, form: Form) -> Response:
     given = _chosen(summary, form.fields)
     study = form.text("study", "")
     if study:
-        _change(bench, form, study, summary, given)
+        change_roles(bench, study, form.text("seen"), data, summary, given)
         return bench.go("/table", data=data, study=study, saved="roles", **{"from": form.text("from", "0")})
     path = _new(bench, form, data, summary, given)
     return bench.go("/study", study=path, saved="study")
@@ -234,9 +235,11 @@ def _new(bench: Workbench, form: Form, data: str, summary: TableSummary, given: 
     return path
 
 
-def _change(bench: Workbench, form: Form, path: str, summary: TableSummary, given: dict[str, Role]) -> None:
-    """Changes the sections of the columns whose role is another now."""
-    place, text = bench.workspace.study_as_seen(path, form.text("seen"))
+def change_roles(
+    bench: Workbench, path: str, seen: str, data: str, summary: TableSummary, given: dict[str, Role]
+) -> None:
+    """Changes the sections of the columns whose role is another now, in the study as it was seen."""
+    place, text = bench.workspace.study_as_seen(path, seen)
     study = Study.parse(text, place.parent)
     roles = {column.name: column.role for column in study.columns}
     files: dict[str, str] = {}
@@ -251,8 +254,8 @@ def _change(bench: Workbench, form: Form, path: str, summary: TableSummary, give
         if not (place.parent / name).exists():
             write_atomically(place.parent / name, content.encode())
     Study.parse(text, place.parent)
-    bench.workspace.write_study(path, text, form.text("seen"))
-    bench.workspace.note_study(path, data=form.text("data"))
+    bench.workspace.write_study(path, text, seen)
+    bench.workspace.note_study(path, data=data)
 
 
 SHOW = {"/table": show}

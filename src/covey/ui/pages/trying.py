@@ -125,9 +125,11 @@ def _trial(bench: Workbench, file: Path, by_out: Mapping[str, Job]) -> Trial:
         study: Study | None = Study.load(file)
     except InputError:
         study = None
-    losses = {} if examined is None else {each.name: each.loss for each in examined.columns}
+    summary = Summary.read(out / SUMMARY)
+    shown = examined is not None and (summary is None or summary.refused is None)
+    losses = {each.name: each.loss for each in examined.columns} if examined is not None and shown else {}
     return Trial(
-        file.stem, relative, job, study, Summary.read(out / SUMMARY), examined,
+        file.stem, relative, job, study, summary, examined,
         read_json(out / "explanation.json", Explanation), read_json(out / EVALUATION, Evaluation), losses,
     )  # fmt: skip
 
@@ -136,9 +138,10 @@ def loss_by_k(trials: list[Trial]) -> Markup | None:
     """The loss against k of the trials; a picture takes two different k."""
     points: dict[int, float] = {}
     for trial in trials:
-        lm = trial.summary.loss.get("lm") if trial.summary is not None else None
-        if trial.summary is not None and trial.summary.k is not None and lm is not None:
-            points[trial.summary.k] = min(lm, points.get(trial.summary.k, 1.0))
+        summary = trial.summary
+        lm = summary.loss.get("lm") if summary is not None and summary.refused is None else None
+        if summary is not None and summary.k is not None and lm is not None:
+            points[summary.k] = min(lm, points.get(summary.k, 1.0))
     if len(points) < 2:
         return None
     ordered = [CurvePoint(k, points[k]) for k in sorted(points)]
@@ -230,6 +233,8 @@ def choose(bench: Workbench, form: Form) -> Response:
     """Makes a trial the study, and its release the release."""
     path = form.text("study")
     trial = _named(bench, path, form.text("trial"))
+    if trial.summary is not None and trial.summary.refused is not None:
+        raise InputError(f"{trial.folder}: do not publish this: {trial.summary.refused}")
     folder = bench.workspace.path(path).parent
     text = (folder / f"{trial.name}.toml").read_text("utf-8-sig")
     bench.workspace.write_study(path, text, form.text("seen"))
