@@ -34,6 +34,7 @@ values = ["F", "M"]
 
 [columns.diagnosis]
 role = "sensitive"
+singles_out = "there are few rows"
 values = ["none", "flu", "diabetes"]
 """
 ROWS = {

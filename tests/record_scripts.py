@@ -31,8 +31,9 @@ from covey.protocols.shared.script import FILE, load, settings
 FOLDERS = Path(covey.__file__).parent / "protocols"
 VERSIONS = Path(__file__).parent / "fixtures" / "protocol_versions.json"
 FINGERPRINTED = (
-    "peel", "peel of two", "cluster", "cluster of two", "federate", "federate of several", "generalize",
+    "cluster", "cluster of two", "federate", "federate of several", "generalize",
     "suppress by elgamal", "count", "cluster-columns", "peel-columns", "collect", "collect by peeling",
+    "peel",
 )  # fmt: skip
 """The cases whose messages stand for their protocol's."""
 

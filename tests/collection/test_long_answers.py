@@ -14,7 +14,7 @@ from covey.party.collection.home import Home
 from covey.party.collection.questions import accept
 from covey.study import Study
 
-NOTE = '[columns.note]\nrole = "plain"\nidentifies = false\nmissing = "error"\n[parties.office]'
+NOTE = '[columns.note]\nrole = "plain"\nsingles_out = "each answer is long"\nmissing = "error"\n[parties.office]'
 
 
 @pytest.mark.parametrize(("kind", "longest"), [(PeelingTown, 62), (Town, 40)])

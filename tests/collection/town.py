@@ -48,6 +48,7 @@ values = ["F", "M"]
 missing = "error"
 [columns.mood]
 role = "sensitive"
+singles_out = "there are few answers"
 values = ["good", "fair", "bad"]
 missing = "error"
 [parties.office]

@@ -36,8 +36,9 @@ values = ["low", "middle", "high"]
 [columns.stay]
 role = "quasi"
 hierarchy = {{ min = 0, max = 7, steps = [2, 4] }}
-{ILLNESS}"""
-_NOTE = '[columns.note]\nrole = "plain"\n'
+{ILLNESS}singles_out = "nobody is real"
+"""
+_NOTE = '[columns.note]\nrole = "plain"\nsingles_out = "nobody is real"\n'
 TWO = {"clinic": ("age", "sex", "ill"), "office": ("income", "stay")}
 THREE = {"clinic": ("age", "ill"), "insurer": ("sex", "stay"), "office": ("income",)}
 

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import psycopg
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from tests.harness.certificates import Identity, make_identity
 
 ROOT = Path(__file__).parents[2]
 HEAD = '[study]\nname = "large"\n[privacy]\nk = 4\n'
@@ -43,9 +45,11 @@ role = "sensitive"
 values = ["flu", "ulcer", "none"]
 [columns.'a "note']
 role = "plain"
+singles_out = "made up"
 missing = "drop"
 [columns.amount]
 role = "plain"
+singles_out = "made up"
 """
 
 
@@ -73,6 +77,7 @@ class PostgresServer:
 
     folder: Path
     user: str
+    port: int = 5432
 
     @property
     def url(self) -> str:
@@ -81,7 +86,9 @@ class PostgresServer:
 
     def run(self, statements: str) -> None:
         """Runs statements that have no answer."""
-        with psycopg.connect(host=str(self.folder), user=self.user, dbname="postgres", autocommit=True) as connection:
+        with psycopg.connect(
+            host=str(self.folder), port=self.port, user=self.user, dbname="postgres", autocommit=True
+        ) as connection:
             connection.execute(statements)
 
     def store(self, name: str, table: pa.Table, **kinds: str) -> str:
@@ -99,9 +106,44 @@ class PostgresServer:
         return f"{self.url}&table={name}"
 
 
+@dataclass(frozen=True)
+class GuardedServer:
+    """A server on loopback, which takes a user with a password over TLS alone; `other` vouches for another one."""
+
+    port: int
+    certificate: Path
+    other: Path
+    password: str = "geheim/Wort#7"
+    user: str = "steward"
+
+    def address(self, **options: str) -> str:
+        """Its address, with options of libpq, but for the table."""
+        return f"postgres://{self.user}@localhost:{self.port}/postgres?{urlencode(options, quote_via=quote)}"
+
+
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
-    """A server for as long as the context lasts; as root it runs as the package's user, since it refuses root."""
+def guarded_server(folder: Path) -> Iterator[GuardedServer]:
+    """A server with a certificate, and a table `stays` that its user may read."""
+    identities = [make_identity(name, folder, host="localhost") for name in ("server", "other")]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    guarded = GuardedServer(port, identities[0].certificate, identities[1].certificate)
+    with postgres_server(port, identities[0]) as server:
+        server.run(f"""
+            create role {guarded.user} login password '{guarded.password}';
+            create table stays (age int, code text);
+            insert into stays select number % 20, 'c' || number % 3 from generate_series(1, 200) as number;
+            grant select on stays to {guarded.user};
+        """)  # noqa: S608
+        yield guarded
+
+
+@contextmanager
+def postgres_server(port: int | None = None, identity: Identity | None = None) -> Iterator[PostgresServer]:
+    """A server for as long as the context lasts; as root it runs as the package's user, since it refuses root.
+
+    With a port it is on loopback, too, with this certificate, for those who know their password.
+    """
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:
         pytest.skip("no PostgreSQL server: scripts/install-system.sh installs one")
@@ -120,9 +162,22 @@ def postgres_server() -> Iterator[PostgresServer]:
     data = str(folder / "data")
     call(str(where / "initdb"), "-D", data, "-A", "trust", "-U", user, "-E", "UTF8", "--locale=C")
     options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    if port is not None and identity is not None:
+        for name, file in (("server.crt", identity.certificate), ("server.key", identity.key)):
+            shutil.copy(file, folder / name)
+            (folder / name).chmod(0o600)
+            if su:
+                os.chown(folder / name, owner.pw_uid, owner.pw_gid)
+        (folder / "data" / "pg_hba.conf").write_text(
+            "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+        )
+        options = (
+            f"-k {folder} -p {port} -c listen_addresses=127.0.0.1 -c fsync=off -c ssl=on "
+            f"-c ssl_cert_file={folder}/server.crt -c ssl_key_file={folder}/server.key"
+        )
     call(str(where / "pg_ctl"), "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
     try:
-        yield PostgresServer(folder, user)
+        yield PostgresServer(folder, user, port or 5432)
     finally:
         call(str(where / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from tests.harness.network import seed_of
-from tests.harness.spent import Spent
+from tests.harness.spent import Spent, with_recognition
 from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Case, Trial, keys_of, of_block
 
@@ -64,6 +64,7 @@ missing = "error"
 [columns.ill]
 role = "sensitive"
 values = ["no", "yes"]
+singles_out = "nobody is real"
 missing = "error"
 [parties.gym]
 columns = ["age", "sex"]
@@ -120,7 +121,7 @@ def trial_of(study: Study, users: Users) -> Trial:
         tables={name: tables.get(name) for name in names},
         ideal={name: due if name == CURIOUS else None for name in names},
         answer=lambda name, finished: None if finished.release is None else canonical_csv(finished.release),
-        cost=cost_of(study, users),
+        cost=None if (spent := cost_of(study, users)) is None else with_recognition(spent, study),
     )
 
 

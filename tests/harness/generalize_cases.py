@@ -30,6 +30,7 @@ role = "key"
 {AGE_AND_SEX}[columns.ill]
 role = "sensitive"
 values = ["none", "flu", "asthma"]
+singles_out = "nobody is real"
 [columns.paid]
 role = "quasi"
 hierarchy = {{ min = 0, max = 15, steps = [4, 8] }}

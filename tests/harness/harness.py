@@ -68,6 +68,7 @@ def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, lo
         log=log,
         patience=PATIENCE,
         journal=journal,
+        writes_any=True,  # of a few rows some have a value of their own
     )
 
 

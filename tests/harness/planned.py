@@ -146,7 +146,7 @@ def _study(protocol: str, partition: str, columns: int, k: int, options: str, he
     text += f"[privacy]\nk = {k}\n[protocol]\n{options}\n"
     for place in range(columns):
         text += f'[columns.q{place}]\nrole = "quasi"\nhierarchy = {{ min = 0, max = 19, steps = [5, 10] }}\n'
-    return text + '[columns.ill]\nrole = "sensitive"\nvalues = ["a", "b", "c", "d"]\n'
+    return text + '[columns.ill]\nrole = "sensitive"\nvalues = ["a", "b", "c", "d"]\nsingles_out = "nobody is real"\n'
 
 
 def _people(random: np.random.Generator, columns: int, rows: int, apart: int) -> pa.Table:

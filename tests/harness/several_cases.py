@@ -29,7 +29,7 @@ _COLUMNS = {
     BANK: {"owns": 'role = "quasi"\nhierarchy = "flat"\nvalues = ["car", "flat", "house"]'},
     INSURER: {
         "weight": 'role = "quasi"\nhierarchy = "interval"\nrange = [40, 120]\nmissing = "error"',
-        "ill": 'role = "sensitive"\nvalues = ["no", "yes"]\nmissing = "error"',
+        "ill": 'role = "sensitive"\nvalues = ["no", "yes"]\nmissing = "error"\nsingles_out = "nobody is real"',
     },
 }
 

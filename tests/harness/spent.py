@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from tests.harness.parties import Outcome
 
+from covey.protocols.shared.columns import recognition
+from covey.study import Study
 from covey.wire import Message
 from covey.wire.frame import read
 from covey.wire.message import decode, tag_of
@@ -26,6 +28,13 @@ class Spent:
     rounds: int
     messages: int
     bytes: int
+
+
+def with_recognition(cost: Spent, study: Study) -> Spent:
+    """The same with the numbers that owners of exact columns tell everyone before the approval."""
+    owners = recognition.owners(study)
+    more = recognition.COST.of(len(study.parties), len(owners))
+    return Spent(cost.rounds + more.rounds, cost.messages + more.messages, cost.bytes + more.bytes)
 
 
 def spent(outcomes: Mapping[str, Outcome[T]]) -> Spent:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from tests.harness.network import seed_of
-from tests.harness.spent import Spent
+from tests.harness.spent import Spent, with_recognition
 
 from covey.crypto.rng import derive
 from covey.party.identity import keys as keyring
@@ -118,7 +118,7 @@ def of_study(
         tables={name: tables.get(name) for name in names},
         ideal={name: due if protocol.receives(study, name) else None for name in names},
         answer=lambda name, finished: None if finished.release is None else canonical_csv(finished.release),
-        cost=cost,
+        cost=None if cost is None else with_recognition(cost, study),
     )
 
 

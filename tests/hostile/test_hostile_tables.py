@@ -36,7 +36,7 @@ def test_a_small_gzip_file_that_unpacks_to_much_is_refused(tmp_path: Path) -> No
         stream.write(b"a\n")
         for _ in range(210):
             stream.write(line * 1000)
-    with pytest.raises(InputError, match=r"bomb.csv.gz: takes more than 200 MB .* COVEY_MEMORY=16GB"):
+    with pytest.raises(InputError, match=r"bomb.csv.gz: unpacks to more than .* COVEY_MEMORY=16GB"):
         connect(tmp_path / "bomb.csv.gz")
 
 

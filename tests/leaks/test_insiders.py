@@ -1,4 +1,4 @@
-"""Insiders: a party subtracts its own rows from each class, and reads what is left; then it plants rows to read more.
+"""Insiders of `cluster`: a party subtracts its own rows from each class; then it plants rows to read more.
 
 Each attack succeeds where a study switches the protection off (k_insider = 1), and singles nobody out by default.
 """
@@ -25,8 +25,6 @@ from covey.study import Study
 
 K = 5
 OFF = "k_insider = 1"
-PROTOCOLS = ("peel", "cluster")
-TWO = SITES[:2]
 PLANTED: Person = (15, "M", "none")
 VICTIM: Person = (15, "M", "ulcer")
 
@@ -109,58 +107,49 @@ def crowd(names: tuple[str, ...] = SITES) -> dict[str, list[Person]]:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("protocol", "names"), [("peel", SITES), ("peel", TWO), ("cluster", SITES)])
 def test_a_large_party_reads_no_persons_value_by_subtracting_its_own_rows(
-    protocol: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    people = crowd(names)
-    loose = played(study_of(protocol, names, k=K, privacy=OFF), people, monkeypatch)
+    people = crowd()
+    loose = played(study_of("cluster", k=K, privacy=OFF), people, monkeypatch)
     assert len(loose.of["east"].singled_out()) > 3
     assert loose.release.summary["insider_k"] == 1
     assert "k_insider = 1 switches" in str(loose.release.summary["warnings"])
     assert any("single persons' sensitive values" in line for line in loose.release.ledger["east"])
-    kept = played(study_of(protocol, names, k=K), people, monkeypatch)
+    kept = played(study_of("cluster", k=K), people, monkeypatch)
     assert not any(view.singled_out() for view in kept.of.values())
     assert int(str(kept.release.summary["insider_k"])) >= 2
     assert not kept.release.summary["warnings"]
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
-    protocol: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """East plants k - 1 copies of what it knows of a patient of north, to read what north's patient suffers from."""
     people = {name: [(age % 12, sex, ill) for age, sex, ill in own] for name, own in crowd().items()}
     people["north"] = [*people["north"], VICTIM]
     people["east"] = [*people["east"], *[PLANTED] * (K - 1)]
-    loose = played(study_of(protocol, k=K, privacy=OFF), people, monkeypatch).of["east"]
+    loose = played(study_of("cluster", k=K, privacy=OFF), people, monkeypatch).of["east"]
     assert "ulcer" in loose.singled_out()
-    kept = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
+    kept = played(study_of("cluster", k=K), people, monkeypatch).of["east"]
     assert not kept.singled_out()
     assert kept.beside_own() >= 2
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("protocol", "asked"),
-    [("peel", "most_of_a_class = 0.5"), ("cluster", "most_of_a_class = 0.5"), ("peel", "l_insider = 1.5")],
-)
-def test_planted_rows_do_not_tell_what_two_people_have_in_common(
-    protocol: str, asked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_rows_do_not_tell_what_two_people_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
     """East plants twice k copies of a tuple that two patients of others share, and k_insider = 2 lets the class be."""
     people = {name: [(age % 8, sex, ill) for age, sex, ill in own[:60]] for name, own in crowd().items()}
     people["north"] = [*people["north"], VICTIM]
     people["south"] = [*people["south"], VICTIM]
     people["east"] = [*people["east"][:20], *[PLANTED] * (2 * K)]
-    loose = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
+    loose = played(study_of("cluster", k=K), people, monkeypatch).of["east"]
     assert "ulcer" in loose.told()
     assert loose.largest_part() > 0.8
-    kept = played(study_of(protocol, k=K, privacy=asked), people, monkeypatch)
-    if asked.startswith("most"):
-        assert max(view.largest_part() for view in kept.of.values()) <= 0.5
-        assert kept.of["east"].beside_own() >= K / 2
+    kept = played(study_of("cluster", k=K, privacy="most_of_a_class = 0.5"), people, monkeypatch)
+    assert max(view.largest_part() for view in kept.of.values()) <= 0.5
+    assert kept.of["east"].beside_own() >= K / 2
     assert "ulcer" not in kept.of["east"].told()
 
 

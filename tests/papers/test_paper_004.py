@@ -54,6 +54,7 @@ missing = "error"
 [columns.title]
 role = "sensitive"
 values = ["X movie", "Y sports"]
+singles_out = "nobody is real"
 missing = "error"
 [parties.finance]
 columns = ["income"]

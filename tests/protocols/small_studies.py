@@ -34,6 +34,7 @@ missing = "error"
 [columns.ill]
 role = "sensitive"
 values = ["flu", "none", "ulcer"]
+singles_out = "nobody is real"
 missing = "error"
 """
 _SPLIT = '[parties.north]\ncolumns = ["place"]\n[parties.south]\ncolumns = ["sex", "ill"]\n'
@@ -59,6 +60,7 @@ def study_of(name: str, folder: Path, k: int, people: int) -> Study:
     partition = "horizontal" if name in ROWS else "vertical" if name in COLUMNS else "respondents"
     if name in ROWS:
         parties = "".join(f"[parties.{site}]\n" for site in sites_of(name))
+        parties += '[parties.other]\nrole = "helper"\n' if name == "peel of two" else ""
     elif name in COLUMNS:
         roles = {"peel by columns": "evaluator", "federate": "recipient"}
         parties = _SPLIT + (f'[parties.other]\nrole = "{roles[name]}"\n' if name in roles else "")

@@ -40,12 +40,14 @@ hierarchy = { min = 0, max = 15, steps = [8] }
 [columns.ill]
 role = "sensitive"
 values = ["flu", "none", "ulcer"]
+singles_out = "nobody is real"
 [columns.sex]
 role = "quasi"
 hierarchy = "flat"
 values = ["F", "M"]
 [columns.bill]
 role = "plain"
+singles_out = "nobody is real"
 """
 
 

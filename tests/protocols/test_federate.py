@@ -48,6 +48,7 @@ from covey.protocols.federate.ideal import divide, keeps, keeps_exactly, turn
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
+from covey.schema import Role
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
@@ -86,7 +87,11 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
         ("bits = 256", "bits = 256\ncandidates = 2.5", "candidates"),
         ("bits = 256", 'bits = 256\nschedule = "paper"', "runs on schedule"),
         ("delta = 0.9", "", "needs a delta"),
-        ('[columns.ill]\nrole = "sensitive"', '[columns.ill]\nrole = "identifier"', "needs a delta, and a column"),
+        (
+            'role = "sensitive"\nvalues = ["no", "yes"]\nsingles_out = "nobody is real"\n',
+            'role = "identifier"\nvalues = ["no", "yes"]\n',
+            "needs a delta, and a column",
+        ),
         ('range = [40, 120]\nmissing = "error"', 'range = [40, 120]\nmissing = "value"', "public range"),
         ('population = "population.csv"\n', "", "needs population = "),
     ],
@@ -603,7 +608,9 @@ def test_the_plan_counts_every_number_of_the_release_and_longer_keys(sample: tup
     rows = {name: table.rows for name, table in tables.items()}
     usual = cost.foresee(study, rows).seconds
     columns = tuple(
-        dataclasses.replace(column, values=tuple(f"v{number}" for number in range(2300)))
+        dataclasses.replace(
+            column, role=Role.SENSITIVE, hierarchy=None, values=tuple(f"v{number}" for number in range(2300))
+        )
         if column.name == "diagnosis"
         else column
         for column in study.columns

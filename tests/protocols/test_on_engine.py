@@ -48,20 +48,19 @@ JOINT = "[evaluate]\njoint = true\n"
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    ("privacy", "options", "note"),
+    ("privacy", "note"),
     [
-        ("", 'leftover = "merge"\n', False),
-        ("l = 1.5", "", True),
-        pytest.param("k_insider = 2", 'leftover = "merge"\nmode = "wave"\n', True, marks=pytest.mark.thorough),
-        pytest.param("l = 2\nl_insider = 1.2", 'mode = "skip"\n', False, marks=pytest.mark.thorough),
+        ("", False),
+        ("l = 1.5", True),
+        pytest.param("k_insider = 2", True, marks=pytest.mark.thorough),
     ],
 )
 def test_a_release_with_rows_on_an_engine_is_the_one_from_files(
-    privacy: str, options: str, note: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    privacy: str, note: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if note:
         monkeypatch.setattr(engine, "MOST_SPELLINGS", 5)  # notes are not listed: they pass cell by cell
-    study = study_of(3, k=4, privacy=privacy, options=options, note=note, head=JOINT if not note else "")
+    study = study_of(3, k=4, privacy=privacy, note=note, head=JOINT if not note else "", protocol="cluster")
     people = {name: own + own[:7] for name, own in draw_people(3, 30, 3).items()}
     tables = {name: frame_of(study, own) for name, own in people.items()}
     files = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
@@ -90,7 +89,7 @@ def test_counts_are_those_of_files(tmp_path: Path) -> None:
 
 
 def test_the_datas_hash_knows_every_cell_and_no_order(tmp_path: Path) -> None:
-    study, keys = study_of(3, note=True), keyring.make("p0")
+    study, keys = study_of(3, note=True, protocol="cluster"), keyring.make("p0")
     table = frame_of(study, draw_people(1, 30, 4)["p0"])
 
     def digest(name: str, rows: pa.Table) -> bytes:
@@ -106,7 +105,7 @@ def test_the_datas_hash_knows_every_cell_and_no_order(tmp_path: Path) -> None:
 
 def test_a_table_that_changes_during_a_run_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many rows, of the same tuples, with one other note: nothing but the hash knows."""
-    study = study_of(3, k=3, note=True)
+    study = study_of(3, k=3, note=True, protocol="cluster")
     tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
     data = {name: str(as_folder(table, tmp_path / name)) for name, table in tables.items()}
     approve = Seat.records.fget  # type: ignore[attr-defined]
@@ -123,7 +122,7 @@ def test_a_table_that_changes_during_a_run_ends_it(tmp_path: Path, monkeypatch: 
 
 
 def test_an_error_is_the_one_from_a_file(tmp_path: Path) -> None:
-    study = study_of(3, note=True)
+    study = study_of(3, note=True, protocol="cluster")
     table = frame_of(study, draw_people(1, 20, 6)["p0"])
     strange = table.set_column(2, "town", [pa.array(["x", *table.column("town").to_pylist()[1:]])])
     said = []
@@ -135,7 +134,7 @@ def test_an_error_is_the_one_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_cut_off_does_not_count_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study, keys = study_of(3, note=True), keyring.make("p0")
+    study, keys = study_of(3, note=True, protocol="cluster"), keyring.make("p0")
     table = frame_of(study, draw_people(1, 30, 4)["p0"])
     data, kept = str(as_folder(table, tmp_path / "p0")), KeptCounts(tmp_path / "counts", keys.journal)
     first = load_table(study, "p0", data, kept)
@@ -162,24 +161,13 @@ def test_a_run_that_was_cut_off_does_not_count_again(tmp_path: Path, monkeypatch
     assert sealed.read() is None  # nobody else can read them
 
 
-@pytest.mark.thorough
-@pytest.mark.postgres
-def test_rows_may_lie_in_files_in_folders_and_on_a_server_in_one_run(server: PostgresServer, tmp_path: Path) -> None:
-    study = study_of(3, k=4, note=True)
-    tables = {name: frame_of(study, own) for name, own in draw_people(3, 40, 7).items()}
-    files = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
-    data = {**files, "p1": str(as_folder(tables["p1"], tmp_path / "p1")), "p2": server.store("p2", tables["p2"])}
-    assert counted(study, "p2", data["p2"]).records == 40
-    assert covey.simulate(study, data, seed=1).content == covey.simulate(study, files, seed=1).content
-
-
 @pytest.mark.postgres
 @pytest.mark.thorough
 def test_a_table_of_a_server_that_changes_during_a_run_ends_it(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many rows, of the same tuples, with one other note: nothing but the hash knows."""
-    study = study_of(3, k=3, note=True)
+    study = study_of(3, k=3, note=True, protocol="cluster")
     tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
     data = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
     data["p2"] = server.store("changing", tables["p2"])
@@ -205,7 +193,7 @@ def test_a_table_of_spark_that_changes_during_a_run_ends_it(
     require_spark()
     from pyspark.sql import SparkSession
 
-    study = study_of(3, k=3, note=True)
+    study = study_of(3, k=3, note=True, protocol="cluster")
     tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
     data = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
     notes = tables["p2"].column("note").to_pylist()
@@ -238,7 +226,7 @@ def test_more_tuples_than_memory_holds_are_refused_with_what_would_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parties have agreed on levels, so that none begins at a coarser one by itself."""
-    study = study_of(3)
+    study = study_of(3, protocol="cluster")
     folder = as_folder(frame_of(study, draw_people(1, 200, 4)["p0"]), tmp_path / "p0")
     monkeypatch.setattr(counting, "limit", lambda: 24_500)
     with pytest.raises(InputError, match=r"has [\d,]+ distinct tuples, and 50 of 196 bytes each fit") as error:
@@ -248,28 +236,27 @@ def test_more_tuples_than_memory_holds_are_refused_with_what_would_fit(
 
 def test_where_rows_are_worked_on_is_told(tmp_path: Path) -> None:
     told: list[str] = []
-    folder = str(as_folder(frame_of(study_of(3), draw_people(1, 20, 4)["p0"]), tmp_path / "p0"))
-    found = load_table(study_of(3), "p0", folder, notice=told.append)
+    folder = str(as_folder(frame_of(study_of(3, protocol="cluster"), draw_people(1, 20, 4)["p0"]), tmp_path / "p0"))
+    found = load_table(study_of(3, protocol="cluster"), "p0", folder, notice=told.append)
     counted_there = [
         f"{folder}: the rows stay on DuckDB, which counts them",
         f"{folder}: is counted: {found.rows if found else 0} distinct tuples of 20 rows",
     ]
-    assert told == counted_there
-    del told[:]
-    load_table(clustered(), "p0", folder, notice=told.append)
     assert told == [
         *counted_there,
         f"{folder}: protocol cluster moves single records: it makes them of the tuples, and takes about 140 kB of "
         "memory for them; their other columns stay on DuckDB",
     ]
     del told[:]
-    load_table(replace(study_of(3), protocol="suppress", options={}), "p0", folder, notice=told.append)
+    load_table(
+        replace(study_of(3, protocol="cluster"), protocol="suppress", options={}), "p0", folder, notice=told.append
+    )
     assert told == [f"{folder}: protocol suppress works on single records, so all rows are read into memory"]
 
 
 def clustered(privacy: str = "", *, note: bool = False, options: str = "") -> Study:
     return replace(
-        study_of(3, k=4, privacy=privacy, note=note),
+        study_of(3, k=4, privacy=privacy, note=note, protocol="cluster"),
         protocol="cluster",
         options={"schedule": options} if options else {},
     )
@@ -327,12 +314,9 @@ def test_cluster_with_rows_on_an_engine_gives_the_release_of_files_and_of_a_trus
 def test_more_records_than_memory_holds_are_refused_where_a_protocol_moves_single_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = str(as_folder(frame_of(study_of(3), draw_people(1, 200, 4)["p0"]), tmp_path / "p0"))
+    folder = str(as_folder(frame_of(study_of(3, protocol="cluster"), draw_people(1, 200, 4)["p0"]), tmp_path / "p0"))
     monkeypatch.setattr("covey.party.session.data.limit", lambda: 1_000_000)
-    load_table(study_of(3), "p0", folder)  # peel takes tuples
-    with pytest.raises(
-        InputError, match=r"p0: has 200 rows; .*7,000 bytes for each, so that 142 fit .*=1GB\), or take"
-    ):
+    with pytest.raises(InputError, match=r"p0: has 200 rows; .*7,000 bytes for each, so that 142 fit .*=1GB\)"):
         load_table(clustered(), "p0", folder)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from tests.harness.columns_cases import THREE, TWO, Person, draw_people, stream_of, tables_of
 from tests.harness.harness import answers, lines, run
@@ -17,40 +16,15 @@ from tests.harness.tiers import few_first
 from covey.crypto.group import ORDER
 from covey.errors import InputError, Unmet
 from covey.party.plan import make_plan
-from covey.party.session.data import load_table
 from covey.protocols import find, named, of_study
 from covey.protocols.peel_columns import leftover, tags
 from covey.protocols.peel_columns.parameters import Parameters, Rule
 from covey.protocols.peel_columns.visits import HolderPeeling
-from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 
 FOUR = {"a": ("age",), "b": ("sex", "ill"), "c": ("income",), "d": ("stay",)}
 FIVE = {"a": ("age",), "b": ("sex",), "c": ("income",), "d": ("stay",), "e": ("ill",)}
 SPLITS = (TWO, THREE, FOUR, FIVE)
-
-
-def rows_split(people: Sequence[Person], k: int, privacy: str = "", options: str = "") -> bytes:
-    """The release of `peel` where these people's rows are split among three."""
-    text = '[study]\nname = "rows"\nprotocol = "peel"\npartition = "horizontal"\n'
-    columns = study_of(k=k).columns
-    study = Study.parse(
-        f"{text}[privacy]\nk = {k}\nk_insider = 1\n{privacy}\n[protocol]\n{options}\n"
-        '[columns.age]\nrole = "quasi"\nhierarchy = { min = 0, max = 15, steps = [2, 8] }\n'
-        '[columns.ill]\nrole = "sensitive"\nvalues = ["flu", "none"]\n'
-        + "".join(f"[parties.{name}]\n" for name in ("x", "y", "z"))
-    )
-    study = replace(study, columns=tuple(column for column in columns if column.name != "id"))
-    names = ("age", "sex", "income", "stay", "ill")
-    tables = {}
-    for place, party in enumerate(study.parties):
-        cells = {name: [str(person[at]) for person in people[place::3]] for at, name in enumerate(names)}
-        table = load_table(study, party.name, pa.table(cells))
-        assert table is not None
-        tables[party.name] = table
-    release = find("peel", "horizontal").ideal(study, tables).release
-    assert release is not None
-    return canonical_csv(arrange(release))
 
 
 def released(study: Study, people: Sequence[Person]) -> bytes:
@@ -91,26 +65,6 @@ def test_the_release_is_a_trusted_partys_on_a_thousand_tables(part: int) -> None
         agrees(seed)
 
 
-@pytest.mark.parametrize(
-    ("split", "privacy", "options"),
-    few_first(
-        [
-            (THREE, "", "nodes = 9"),
-            (THREE, "", ""),
-            (FIVE, "", 'leftover = "merge"'),
-            (TWO, "l = 1.5", ""),
-            (FOUR, "", "window = 7"),
-            (TWO, "", "nodes = 9\npairs = false"),
-        ],
-        few=2,
-    ),
-)
-def test_it_is_the_release_of_rows_split(split: Mapping[str, Sequence[str]], privacy: str, options: str) -> None:
-    people = draw_people(stream_of(3, "rows too"), 60)
-    common = "\n".join(line for line in options.split("\n") if not line.startswith("window"))
-    assert released(study_of(split, privacy=privacy, options=options), people) == rows_split(people, 3, privacy, common)
-
-
 def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: pytest.MonkeyPatch) -> None:
     people, seen = draw_people(stream_of(6, "windows"), 80), []
     digest = HolderPeeling.digest
@@ -130,10 +84,8 @@ def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: 
 def test_values_of_two_owners_are_each_kept_diverse() -> None:
     """Each owner hashes its own column with a secret of its own; both have to keep l."""
     text = study_of(TWO, k=3)
-    columns = tuple(
-        replace(column, role=text.column("ill").role, hierarchy=None) if column.name == "stay" else column
-        for column in text.columns
-    )
+    exact = {"role": text.column("ill").role, "hierarchy": None, "singles_out": "nobody is real"}
+    columns = tuple(replace(column, **exact) if column.name == "stay" else column for column in text.columns)  # type: ignore[arg-type]
     study = replace(text, columns=columns, privacy=replace(text.privacy, l=1.5))
     people = draw_people(stream_of(8, "owners"), 40)
     trial = trial_of(study, people)

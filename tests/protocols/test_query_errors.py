@@ -23,10 +23,9 @@ JOINT = "[evaluate]\njoint = true"
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("protocol", ["peel", "cluster"])
 @pytest.mark.parametrize("seed", range(2))
-def test_everyone_learns_the_error_that_a_trusted_party_would_find(protocol: str, seed: int) -> None:
-    study = study_of(protocol, options=JOINT)
+def test_everyone_learns_the_error_that_a_trusted_party_would_find(seed: int) -> None:
+    study = study_of("cluster", options=JOINT)
     people = draw_people(stream_of(seed, "errors"), SITES, 8, 20)
     ends = run(trial_of(study, people), seed=seed)
     found = {name: _finished(end).figures for name, end in ends.items()}
@@ -40,7 +39,7 @@ def test_everyone_learns_the_error_that_a_trusted_party_would_find(protocol: str
 
 def test_an_error_is_what_one_finds_by_counting() -> None:
     """Recomputed from the definition: every class's records spread evenly over the cells that its labels cover."""
-    study = study_of("peel", options=JOINT)
+    study = study_of("cluster", options=JOINT)
     table = tables_of(study, draw_people(stream_of(3, "errors"), ["east"], 30, 30))["east"]
     trees = table.trees
     boxes = np.array([[trees[0].up[3][0], 0], [trees[0].up[3][8], trees[1].root]], dtype=np.int32)
@@ -62,7 +61,7 @@ def test_an_error_is_what_one_finds_by_counting() -> None:
 
 
 def test_a_run_sends_what_its_script_allows_and_a_person_sees_the_error() -> None:
-    study = study_of("peel", options=JOINT)
+    study = study_of("cluster", options=JOINT)
     trial = trial_of(study, draw_people(stream_of(1, "errors"), SITES, 8, 12))
     ends = run(trial)
     for end in ends.values():
@@ -77,7 +76,8 @@ def test_a_run_sends_what_its_script_allows_and_a_person_sees_the_error() -> Non
 @pytest.mark.parametrize(
     ("protocol", "names", "why"),
     [
-        ("peel", SITES[:2], "three parties or more"),
+        ("cluster", SITES[:2], "three parties or more"),
+        ("peel", SITES, "cannot add up errors"),
         ("count", SITES, "cannot add up errors"),
     ],
 )
@@ -87,9 +87,9 @@ def test_a_study_that_cannot_is_refused_with_the_reason(protocol: str, names: tu
 
 
 def test_a_study_that_says_no_has_the_hash_of_one_that_says_nothing() -> None:
-    silent = study_of("peel")
-    assert study_of("peel", options="[evaluate]\njoint = false").study_hash == silent.study_hash
-    assert study_of("peel", options=JOINT).study_hash != silent.study_hash
+    silent = study_of("cluster")
+    assert study_of("cluster", options="[evaluate]\njoint = false").study_hash == silent.study_hash
+    assert study_of("cluster", options=JOINT).study_hash != silent.study_hash
 
 
 def _finished(end: End) -> Finished:
@@ -100,6 +100,6 @@ def _finished(end: End) -> Finished:
 def test_counts_that_no_rows_can_have_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     count = RandomQueries.count
     monkeypatch.setattr(RandomQueries, "count", lambda self, codes, counts=None: count(self, codes) + 10_000)
-    study = study_of("peel", options=JOINT)
+    study = study_of("cluster", options=JOINT)
     ends = run(trial_of(study, draw_people(stream_of(1, "errors"), SITES, 8, 12)))
     assert all("the errors of queries are impossible" in str(end.error) for end in ends.values())

@@ -34,7 +34,7 @@ from covey.wire.contact import Address
 from covey.wire.relay.broker import Broker, Signer
 
 FIRST = "count"
-THOROUGH = ("sum", "peel of two")
+THOROUGH = ("sum", "peel")
 KILLED = "peel"
 
 

@@ -24,12 +24,11 @@ from tests.protocols.test_three_machines import COVEY, ip
 
 from covey.crypto.rng import derive
 from covey.party.identity import relay_config
-from covey.party.simulate import document
 from covey.party.simulate.broker import find_server
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.party.simulate.starter import Order
-from covey.study import Study
+from covey.study import Study, document
 from covey.wire.contact import Address
 
 HUB, PORT = "10.214.0.1", 4222

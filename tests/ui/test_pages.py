@@ -16,6 +16,7 @@ from tests.ui.workbench import Answer, Client, Server, serving
 
 from covey import samples
 from covey.study import Study
+from covey.ui.workspace import mark
 
 pytestmark = pytest.mark.thorough
 ONE_WORKER = "one server answers all of them"
@@ -293,3 +294,27 @@ def test_a_study_with_problems_shows_all_of_them(server: Server) -> None:
     assert page.status == 400
     assert "needs a [privacy] section" in page.text
     (server.folder / "broken.toml").unlink()
+
+
+def test_a_trial_that_singles_people_out_is_shown_with_its_answer_and_cannot_be_chosen(server: Server) -> None:
+    client, folder = server.client, server.folder / "alone"
+    folder.mkdir()
+    rows = "".join(f"{20 + n % 4},{99 if n == 7 else 1}\n" for n in range(40))
+    (folder / "rows.csv").write_text(f"age,stay\n{rows}")
+    (folder / "study.toml").write_text(
+        '[study]\nname = "alone"\n[privacy]\nk = 5\n[columns.age]\nrole = "quasi"\n'
+        'hierarchy = { min = 0, max = 99, steps = [10] }\n[columns.stay]\nrole = "plain"\n'
+    )
+    study = "alone/study.toml"
+    assert client.post("/study/run", study=study, data="alone/rows.csv").status == 303
+    shown = client.wait_for("the judge says", "/study", study=study).text
+    assert "do not publish it" in shown, shown
+    assert "came to nothing" not in shown, shown
+    client.wait_for("<td>no</td>", "/study", study=study)
+    trial = client.get("/trial", study=study, trial="trial-1").text
+    assert "Do not publish this: one published cell singles out people" in trial
+    for word in ("loss (LM)", "What each column lost", "Choose this one"):
+        assert word not in trial
+    text = (folder / "study.toml").read_text()
+    refused = client.post("/trial/choose", study=study, trial="trial-1", seen=mark(text))
+    assert refused.status == 400 and not (folder / "release").exists()

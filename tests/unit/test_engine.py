@@ -18,12 +18,12 @@ from pyarrow import csv, parquet
 from tests.harness.engines import COLUMNS, HEAD, people
 
 import covey
-from covey import counting, publish_large
+from covey import bounds, counting, publish_large
 from covey import table as tables
 from covey.errors import InputError, Unmet
 from covey.measures import em, lm
 from covey.schema import Role
-from covey.sources import connect, engine, memory
+from covey.sources import connect, engine
 from covey.study import Study
 
 
@@ -282,7 +282,8 @@ def test_a_check_says_where_rows_are_counted_and_how_many_tuples_fit(
 ) -> None:
     """Before anything starts; the number of tuples is the one that `covey anonymize` finds, l included."""
     study, table = Study.parse(HEAD + "l = 1.5\n" + COLUMNS), people(900).drop_columns("name")
-    study = replace(study, columns=tuple(replace(own, identifies=False) for own in study.columns if own.name != "name"))
+    columns = [replace(own, singles_out="made up") for own in study.columns if own.name != "name"]
+    study = replace(study, columns=tuple(columns))
     data = stored(table, tmp_path, "folder")
     tuples = len(np.unique(np.stack([*(made := in_table(study, table)).codes, made.carried[0].codes]), axis=1).T)
     before = f"the rows stay on DuckDB, which counts them: {tuples:,} distinct tuples"
@@ -321,14 +322,19 @@ def test_nothing_of_spark_is_loaded_unless_it_is_named(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+def refuse(name: str, size: int) -> None:
+    """Memory for no table."""
+    raise bounds.too_large(name)
+
+
 def test_a_csv_file_that_is_larger_than_memory_stays_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, table = Study.parse(HEAD + COLUMNS), people(100)
     data = stored(table, tmp_path, "csv")
-    monkeypatch.setattr(memory, "limit", lambda: 1000)  # what a file may have that is read
+    monkeypatch.setattr(bounds, "refuse_above", refuse)
     covey.anonymize_on_engine(data, study, tmp_path / "out")
-    with pytest.raises(InputError, match="takes more than 1 kB of memory when it is read"):
+    with pytest.raises(InputError, match="takes more than 4 GB of memory when it is read"):
         covey.anonymize(data, study)
 
 
@@ -394,6 +400,6 @@ def test_two_columns_of_one_name_in_parquet_are_refused(many: bool, tmp_path: Pa
 
 def test_a_folder_that_memory_cannot_hold_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, data = Study.parse(HEAD + COLUMNS), stored(people(300), tmp_path, "folder")
-    monkeypatch.setattr(memory, "limit", lambda: 10_000)
-    with pytest.raises(InputError, match="takes more than 10 kB of memory when it is read"):
+    monkeypatch.setattr(bounds, "refuse_above", refuse)
+    with pytest.raises(InputError, match="takes more than 4 GB of memory when it is read"):
         tables.read_source(connect(data), study.columns)

@@ -24,13 +24,14 @@ Tree = Mapping[str, str]
 """Each module's source, by its path below src/covey without its ending."""
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"arrays", "cells", "compiled", "errors", "identifiers", "option", "plain", "sizes", "version"}),
+    frozenset({"errors", "sizes"}),
+    frozenset({"addresses", "arrays", "bounds", "cells", "compiled", "identifiers", "option", "plain", "version"}),
     frozenset({"crypto", "doctor", "files", "hierarchy", "release_file", "samples"}),
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
-    frozenset({"guess", "secure", "study"}),
+    frozenset({"mpc", "secure", "study"}),
     frozenset({"coarsening", "judge", "table"}),
     frozenset({"anonymizers", "counting", "evaluation", "fitness"}),
-    frozenset({"protocols", "release", "report"}),
+    frozenset({"guess", "protocols", "release", "report"}),
     frozenset({"party", "publish"}),
     frozenset({"bench", "publish_large", "steward"}),
     frozenset({"ui"}),
@@ -59,6 +60,7 @@ SUBROOMS = {
 FORBIDDEN = {
     "crypto": "asyncio logging socket ssl subprocess pathlib shutil tempfile time datetime",
     "anonymizers": "asyncio logging socket ssl subprocess pathlib shutil tempfile datetime",
+    "mpc": "logging os pathlib shutil socket ssl subprocess tempfile time datetime io",
     "secure": "logging os pathlib shutil socket ssl subprocess tempfile time datetime io",
     "protocols": "logging os pathlib shutil socket ssl subprocess tempfile time datetime io",
 }
@@ -71,7 +73,6 @@ DYNAMIC = {
     "anonymizers/__init__": "an algorithm is loaded when it is used",
     "bench/papers/__init__": "an experiment is loaded when it is used",
     "doctor": "asks if libraries can be loaded",
-    "protocols/__init__": "a protocol is loaded when it is used",
     "secure/workers": "a worker loads the function that it is told to run",
     "study/requirements": "a protocol is found by its folder",
 }

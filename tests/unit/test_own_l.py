@@ -76,7 +76,7 @@ def test_one_l_for_all_is_the_studys_wherever_it_is_written() -> None:
 
 def test_a_protocol_that_keeps_one_l_refuses_several() -> None:
     parties = "[parties.a]\n[parties.b]\n[parties.c]\n"
-    head = 'protocol = "peel"\npartition = "horizontal"\n'
+    head = 'protocol = "cluster"\npartition = "horizontal"\n'
     assert study(ill="l = 2", pay="l = 2", head=head, more=parties).privacy.l == 2
     with pytest.raises(StudyError, match="asks the same l of every sensitive column"):
         study(ill="l = 2", pay="l = 1.5", head=head, more=parties)

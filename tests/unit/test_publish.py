@@ -142,7 +142,9 @@ role = "plain"
     rows = pa.table({"town": ["a", "a", "a"], "note": ["<script>alert(1)</script>", "x", "y"]})
     release = covey.anonymize(rows, study, "datafly")
     assert repr(release) == (
-        "Release(study '<b>', by datafly, rows 3, classes 1, withheld 0, k 3 (asked: 2), loss 0.0000)"
+        "Release(answer no: one published cell singles out people, by the column 'note' (rows: 3); group rare values, "
+        "code those at the ends, or allow the column with a reason: singles_out, study '<b>', by datafly, singled out "
+        "by one cell 3, by two 3, rows 3, classes 1, withheld 0, k 3 (asked: 2))"
     )
     page = release._repr_html_()
     assert "&lt;script&gt;" in page and "<script>" not in page and "&lt;b&gt;" in page

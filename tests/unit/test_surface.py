@@ -46,10 +46,32 @@ def test_import_covey_loads_no_library() -> None:
 
 
 def test_a_partys_program_loads_no_statistics() -> None:
-    """SciPy's take a second, and a run, its report and its judge need none of them."""
-    heavy = {"scipy.optimize", "scipy.sparse", "scipy.stats", "sklearn"}
-    code = f"import sys, covey.party.simulate.worker, covey.cli; print(sorted({heavy} & set(sys.modules)))"
+    """Nothing but predictions needs them, and they are no part of the base."""
+    heavy = {"scipy.optimize", "scipy.sparse", "scipy.stats", "pandas", "sklearn", "gmpy2", "pymcl"}
+    rooms = "covey.party.simulate.worker, covey.cli, covey.evaluation.questions, covey.judge"
+    code = f"import sys, {rooms}; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_a_protocol_that_lacks_its_extra_says_so_in_one_sentence(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["gmpy2"] = sys.modules["pymcl"] = None
+import covey.cli
+covey.cli.main(sys.argv[1:])
+"""
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+
+    lacking = call("protocols", "federate")
+    assert lacking.returncode == 2
+    assert (
+        lacking.stderr
+        == "covey: protocol 'federate' needs an extra that is not installed: pip install 'covey[papers]'\n"
+    )
+    assert "Not installed: collect, federate, suppress" in call("protocols").stdout
+    assert call("protocols", "peel").returncode == 0
 
 
 def test_the_version_is_written_once() -> None:

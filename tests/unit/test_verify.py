@@ -12,6 +12,7 @@ import pytest
 
 from covey.errors import InputError
 from covey.judge import Requirement, Verdict, verify
+from covey.judge.singled_out import NAME
 from covey.study import Study
 
 STUDY = """
@@ -31,9 +32,11 @@ role = "quasi"
 hierarchy = "flat"
 [columns.illness]
 role = "sensitive"
+singles_out = "there are few rows"
 {illness}
 [columns.nights]
 role = "plain"
+singles_out = "there are few rows"
 {nights}
 """
 
@@ -69,7 +72,7 @@ def test_a_class_smaller_than_k_is_a_no_that_says_so() -> None:
     verdict = verify(GOOD.drop(index=3), study())
     assert not verdict.answer
     assert verdict.k == 1
-    assert [each.name for each in verdict.unmet] == ["k"]
+    assert [(each.name, each.column) for each in verdict.unmet] == [("k", None), (NAME, "age")]
     assert "k must be at least 2 but it is 1" in verdict.sentence()
 
 
@@ -257,7 +260,7 @@ def test_cells_are_normalised_before_they_are_looked_up() -> None:
 def test_a_class_that_is_split_by_white_space_is_a_no(other: str) -> None:
     verdict = verify(table("[30, 39]|York|flu", f"{other}|York|cold", "*|*|flu", "*|*|flu"), study())
     assert (verdict.answer, verdict.k) == (False, 1)
-    assert [each.name for each in verdict.unmet] == ["further spellings of labels", "k"]
+    assert [each.name for each in verdict.unmet] == ["further spellings of labels", "k", NAME]
 
 
 def test_parts_of_a_split_class_are_no_classes_of_k_even_if_each_is_large_enough() -> None:

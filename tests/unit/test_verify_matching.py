@@ -42,8 +42,10 @@ hierarchy = "interval"
 step = 10
 [columns.illness]
 role = "sensitive"
+singles_out = "there are few rows"
 [columns.nights]
 role = "plain"
+singles_out = "there are few rows"
 """
 COLUMNS = ["age", "code", "pay", "illness", "nights"]
 

@@ -40,9 +40,11 @@ hierarchy = "flat"
 values = ["nurse", "pilot", "baker"]
 [columns.ill]
 role = "sensitive"
+singles_out = "nobody is real"
 {ill}
 [columns.note]
 role = "plain"
+singles_out = "nobody is real"
 """
 ROWS = st.lists(
     st.tuples(

@@ -24,6 +24,7 @@ role = "quasi"
 hierarchy = "region.csv"
 [columns.illness]
 role = "sensitive"
+singles_out = "nobody is real"
 """
 REGION = "Kent;South;*\nYork;North;*\n"
 DATA = b"age,region,illness\n37,Kent,flu\n41,York,none\n"
@@ -54,7 +55,7 @@ BAD = {
     "an infinity": Bad("column 'age' has NaN or an infinity in 2 rows", DATA + b"inf,Kent,flu\n-Infinity,Kent,flu\n"),
     "NaN in the study": Bad("must be finite", study=STUDY.replace("max = 120", "max = nan")),
     "a 10 MB cell": Bad(
-        "line 2: a line is longer than 2 MB", b"age,region,illness\n1,Kent," + b"x" * 10_000_000 + b"\n"
+        "line 2: is longer than 2,000,000 bytes", b"age,region,illness\n1,Kent," + b"x" * 10_000_000 + b"\n"
     ),
     "a NUL byte": Bad("line 3: has a NUL byte", b"age,region,illness\n37,Kent,flu\n41,Yo\0rk,none\n"),
     "mixed encodings": Bad("line 3: not UTF-8", "age,region,illness\n37,Kent,é\n".encode() + b"41,York,\xe9\n"),

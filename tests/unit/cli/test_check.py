@@ -72,13 +72,13 @@ def test_a_plain_column_that_identifies_fails_unless_the_study_says_otherwise(co
     study, data = lay(tmp_path)
     called = covey("check", study, "--data", data)
     assert called.code == 1
-    assert "'note'" in called.err and "identifies = false" in called.err
-    lay(tmp_path, STUDY + "identifies = false\n")
+    assert "'note'" in called.err and "singles_out" in called.err
+    lay(tmp_path, STUDY + 'singles_out = "made up"\n')
     assert covey("check", study, "--data", data).code == 0
 
 
 def test_local_risk_counts_unique_records_and_those_below_k(covey: Covey, tmp_path: Path) -> None:
-    study, data = lay(tmp_path, STUDY + "identifies = false\n")
+    study, data = lay(tmp_path, STUDY + 'singles_out = "made up"\n')
     found = json.loads(covey("check", study, "--data", data, "--json").out)
     assert found["risk"] == {"tuples": 2, "unique": 1, "below_k": 3, "highest": 1.0}
     assert found["ignored"] == ["extra"]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from tests.harness.hospitals import study_of
 
 from covey.plain import some
 from covey.protocols.cluster_rows import leakage as cluster
@@ -15,10 +14,6 @@ from covey.protocols.cluster_rows.party import Disclosures
 from covey.protocols.collect import leakage as collect
 from covey.protocols.collect_peel import leakage as collect_peel
 from covey.protocols.generalize import leakage as generalize
-from covey.protocols.peel import leakage as peel
-from covey.protocols.peel.classes import Openings
-from covey.protocols.peel.diversity import DiversityOpenings
-from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel_columns import leakage as peel_columns
 from covey.secure.declare import Lesson
 
@@ -29,13 +24,6 @@ STUMBLE = re.compile(
     r"|\bno \w+s (?!are\b)"
     r"|\b(?:[2-9]|\d{2,}) (?:is|has|was|record|group|class|time|answer|count|level|combination|person)\b"
 )
-
-
-def of_peel(number: int) -> Lines:
-    params = Parameters.of(study_of("peel", k=5, privacy="l = 2\nl_insider = 2\nmost_of_a_class = 0.7"))
-    tests = DiversityOpenings(tuples=number, failed=number, opened=number)
-    seen = Openings(tests=number, heavy=number, impure=number, tuples=2 * number, diversity=tests, beside=tests)
-    return peel.after(params, seen, number)
 
 
 def of_cluster(number: int) -> Lines:
@@ -66,7 +54,7 @@ def of_peel_columns(number: int) -> Lines:
 
 
 PROTOCOLS: list[Callable[[int], Lines]] = [
-    of_peel, of_cluster, of_collect, of_collect_peel, of_generalize, of_peel_columns,
+    of_cluster, of_collect, of_collect_peel, of_generalize, of_peel_columns,
 ]  # fmt: skip
 
 
@@ -80,9 +68,6 @@ def test_no_sentence_stumbles_over_its_numbers(lines: Callable[[int], Lines], nu
 
 
 def test_where_nothing_was_found_the_ledger_says_no_or_says_nothing() -> None:
-    counted, diverse, *_ = [line for part, numbers in of_peel(0) for line in part.sentences("holder", **numbers)]
-    assert counted.endswith(": no yes-or-no answer; no group with 5 or more records; no combination by name")
-    assert diverse == "the tests of l in numbers: no combination"
     found, never = [line for part, numbers in of_cluster(0) for line in part.sentences("holder", **numbers)]
     assert "no answer whether a count reaches k, no count, and the labels of no group; none is" in found
     assert "the parties found no group whose labels" in found
@@ -90,10 +75,6 @@ def test_where_nothing_was_found_the_ledger_says_no_or_says_nothing() -> None:
 
 
 def test_where_something_was_found_the_ledger_says_how_much() -> None:
-    counted, diverse, *_ = [line for part, numbers in of_peel(2) for line in part.sentences("holder", **numbers)]
-    assert "2 groups with 5 or more records, of which 2 held several combinations; 4 combinations by name" in counted
-    assert "of which 2 are not in the release" in counted
-    assert diverse.endswith("2 fell short; for 2 of them also how many records have each value")
     found, often = [line for part, numbers in of_cluster(2) for line in part.sentences("holder", **numbers)]
     assert "the labels of 2 groups, each of 5 records or more; none is of a single record, but" in found
     assert "at least 2 times, all parties together" in found

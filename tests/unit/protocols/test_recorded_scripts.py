@@ -17,12 +17,10 @@ from covey.party.record.transcript import Entry as Message
 from covey.protocols import all_protocols
 from covey.protocols.shared.script import FILE, load, settings
 
-SAMPLE = FINGERPRINTED[:8]
-OTHERS = ("cluster-columns", "peel-columns", "collect")
-FOLDERS = ("peel", "cluster_rows", "collect_peel", "federate", "generalize", "suppress")
+SAMPLE = FINGERPRINTED[:6]
+OTHERS = ("cluster-columns", "peel-columns", "collect", "peel")
+FOLDERS = ("cluster_rows", "collect_peel", "federate", "generalize", "suppress")
 FOREIGN = {
-    "peel": ("visit/3/find/alone", "peel.alone"),
-    "peel of two": ("prepare/1", "reach.dealt"),
     "cluster": ("cluster/close/present", "ancestor.present"),
     "cluster of two": ("cluster/bits/test/1", "reach.part"),
     "federate": ("federate/divide/root/k", "window.has"),
@@ -78,12 +76,12 @@ def test_defaults_change_only_together_with_the_version_and_every_version_is_wri
 def test_a_default_or_a_message_that_changes_under_the_same_version_is_named() -> None:
     (peel,) = (each for each in all_protocols() if folder_of(each) == "peel")
     options = tuple(
-        replace(option, default=not option.default) if option.name == "refine" else option
+        replace(option, default="reference") if option.name == "frequencies" else option
         for option in peel.requirements.options
     )
     changed = replace(peel, requirements=replace(peel.requirements, options=options))
-    assert "peel: refine changed under version" in unraised(changed, {})
-    assert "peel of two changed under version" in unraised(peel, {"peel of two": fingerprint([])})
+    assert "peel: frequencies changed under version" in unraised(changed, {})
+    assert "peel changed under version" in unraised(peel, {"peel": fingerprint([])})
     assert unraised(replace(changed, version=peel.version + 1), {"peel": fingerprint([])}) == ""
 
 
@@ -128,4 +126,4 @@ def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
 
 
 def test_the_settings_of_a_study_include_the_defaults_of_its_options() -> None:
-    assert {"mode=visit", "leftover=withhold", "two parties"} <= settings(smallest("peel of two").study)
+    assert {"schedule=guarded", "two parties"} <= settings(smallest("cluster of two").study)

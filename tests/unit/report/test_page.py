@@ -39,6 +39,10 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = samples.copy("clinic", tmp_path_factory.mktemp("clinic") / "clinic")
     lines = (folder / "clinic.csv").read_text().splitlines(keepends=True)
     (folder / "few.csv").write_text("".join(lines[:301]))
+    text = (folder / "study.toml").read_text()
+    for role in ("plain", "sensitive"):  # of few rows some have a value of their own
+        text = text.replace(f'role = "{role}"', f'singles_out = "made up"\nrole = "{role}"')
+    (folder / "study.toml").write_text(text)
     study = library.Study.load(folder / "study.toml")
     library.anonymize(folder / "few.csv", study, algorithm="mondrian").save(folder / "out")
     return folder
@@ -56,11 +60,36 @@ def test_the_first_screen_of_a_release_answers_and_has_the_figures(out: Path) ->
     summary = json.loads((out / "summary.json").read_bytes())
     assert answer(page) == "Yes"
     opening = words(page.partition("<h2")[0])
-    for said in ("k, smallest class 5 asked: 5", "l, diversity", f"{summary['loss']['lm']:.3f}", "rows withheld"):
+    for said in (
+        "k, smallest class 5 asked: 5",
+        "l, diversity",
+        f"{summary['loss']['lm']:.3f}",
+        "rows withheld",
+        f"kept {summary['kept']:.3f}",
+    ):
         assert said in opening
+    counted = summary["singled_out"]
+    assert opening.index(f"rows that one cell singles out {counted['one']}") < opening.index("k, smallest class")
+    assert f"rows that two cells single out {counted['two']}" in opening
     assert summary["release_sha256"] in opening
     assert summary["study_hash"] in opening
     assert "algorithm mondrian" in opening
+
+
+def test_a_release_that_singles_people_out_is_a_no_without_its_loss(out: Path, clinic: Path, covey: Covey) -> None:
+    text = (out / "study.toml").read_text().replace('singles_out = "made up"\n', "")
+    (clinic / "strict.toml").write_text(text)
+    target = out.parent / "strict"
+    called = covey("anonymize", clinic / "strict.toml", "--data", clinic / "few.csv", "--out", target)
+    assert called.code == 1 and "no, do not publish this: one published cell singles out people" in called.err
+    assert "loss" not in called.out.lower() and "kept" not in called.out.lower()
+    page = (target / "report.html").read_text()
+    assert answer(page) == "No"
+    assert "rows that one cell singles out" in words(page)
+    for picture in ("loss (LM)", "kept", "What each column lost", "What another k would cost"):
+        assert picture not in words(page)
+    summary = json.loads((target / "summary.json").read_bytes())
+    assert summary["refused"] and summary["loss"]["lm"] > 0 and summary["kept"] > 0
 
 
 def test_a_release_of_one_owner_has_every_picture(out: Path) -> None:

@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from covey.errors import InputError
+from covey.party.simulate.in_process import simulate
 from covey.sources import connect, like
-from covey.sources.frames import Frame
+from covey.sources.frames import Frame, to_arrow
+from covey.study import Study
 
 
 def cells(data: object, *columns: str) -> list[list[str | None]]:
@@ -108,3 +110,22 @@ def test_a_password_is_never_shown(url: str) -> None:
     with pytest.raises(InputError) as refused:
         connect(url)
     assert "geheim" not in str(refused.value)
+
+
+def test_a_column_of_several_types_is_read_as_text() -> None:
+    frame = pd.DataFrame({"a": [1, "two", 3.5, None, float("nan")]})
+    assert to_arrow(frame).column("a").to_pylist() == ["1", "two", "3.5", None, None]
+
+
+@pytest.mark.parametrize("cell", [b"SECRET", {"x": "SECRET"}, ["SECRET"]])
+def test_a_cell_that_is_no_text_is_refused_by_column_and_type_and_not_quoted(cell: object) -> None:
+    with pytest.raises(InputError, match=f"column 'a' has cells of type {type(cell).__name__}") as refused:
+        to_arrow(pd.DataFrame({"a": [1, cell, "text"]}))
+    assert "SECRET" not in str(refused.value)
+
+
+def test_tables_without_the_parties_names_are_refused_and_not_quoted() -> None:
+    study = Study.parse("[study]\nname = 's'\n[privacy]\nk = 2\n[columns.a]\nrole = 'quasi'\nhierarchy = 'flat'\n")
+    with pytest.raises(InputError, match="by the party's name") as refused:
+        simulate(study, [pd.DataFrame({"a": ["SECRET"]})])  # type: ignore[arg-type]
+    assert "SECRET" not in str(refused.value)

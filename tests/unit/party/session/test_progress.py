@@ -141,6 +141,16 @@ def test_a_party_without_the_release_has_no_figures_of_it() -> None:
         summarize(STUDY, ledger, each, "north", reproducible=False).describe() for each in (finished, nothing)
     )
     figured = {"rows", "withheld", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256"}
+    figured |= {"singled_out", "kept", "refused"}
     assert set(has) - set(without) == figured
     assert (has["rounds"], has["messages"], has["bytes"]) == (3, 6, 300)
     assert has["loss"] == {"lm": 0.5, "em": None, "dm": None, "c_avg": None}
+
+
+def test_parties_side_by_side_say_each_phase_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with Display(lively=False, together=True) as display:
+        for phase in ("sum", "release"):
+            for party in ("north", "south", "east"):
+                display.show(Snapshot(party, phase, waiting=("west",)))
+        display.show(Snapshot("south", "sum"))
+    assert capsys.readouterr().err.splitlines() == ["all parties: sum", "all parties: release"]

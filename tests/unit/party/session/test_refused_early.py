@@ -32,7 +32,7 @@ def hospitals(protocol: str, folder: Path) -> Study:
 
 @pytest.mark.parametrize(
     ("protocol", "says"),
-    [("peel", "1 row has more than 16,384"), ("cluster", "16,384"), ("suppress", "cells of more")],
+    [("peel", "texts of 100,000 bytes"), ("cluster", "16,384"), ("suppress", "cells of more")],
 )
 def test_a_row_that_is_too_long_to_be_released_is_refused(
     protocol: str, says: str, covey: Covey, tmp_path: Path

@@ -12,8 +12,7 @@ from hypothesis import strategies as some
 
 from covey import samples
 from covey.errors import InputError
-from covey.party.simulate import document
-from covey.study import Study
+from covey.study import Study, document
 
 plain = some.one_of(
     some.text(max_size=8).filter(lambda text: not any(0xD800 <= ord(mark) <= 0xDFFF for mark in text)),
