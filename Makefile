@@ -14,7 +14,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist 
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install kernels user demo dist test test-thorough test-slow lint format bench lock clean
+.PHONY: help install kernels user demo dist test test-thorough test-slow fuzz lint format bench lock clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name about; do printf '  make %-14s %s\n' "$$name" "$$about"; done
@@ -62,6 +62,9 @@ test-thorough: install kernels  ## the same and more seeds, faults, pages and pe
 test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
 	COVEY_THOROUGH=1 $(PYTEST) -n 0 -m slow $(PYTEST_ARGS)
 
+fuzz: install  ## mutated files of every kind, five minutes each (FUZZ_ARGS="--seconds 60")
+	$(BIN)/python -m tests.hostile.fuzz_files $(FUZZ_ARGS)
+
 lint: install  ## ruff, and mypy in strict mode: the package, tests, benchmarks and scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -77,7 +80,7 @@ bench: install  ## our own measuring: speed, memory, utility, traffic
 # Needs uv; the result names no index and no host.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 lock:  ## resolve the dependencies anew
-	$(LOCK) --group dev --extra polars --extra postgres --extra files --extra evaluate --extra ui --upgrade -o requirements.lock
+	$(LOCK) --group dev --extra polars --extra postgres --extra files --extra evaluate --extra papers --extra ui --upgrade -o requirements.lock
 	$(LOCK) --group build --extra ui -c requirements.lock -o requirements-user.lock
 
 clean:  ## remove .venv, compiled kernels and the demo

@@ -15,7 +15,11 @@ from covey.study import Study
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 TABLE = FOLDER / "adult.csv"
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
-SALARY = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n'
+SALARY = """[columns.salary-class]
+role = "sensitive"
+values = ["<=50K", ">50K"]
+singles_out = "a benchmark, of which nothing is published"
+"""
 
 
 def is_here() -> bool:

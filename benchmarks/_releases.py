@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -61,24 +60,6 @@ def jointly(name: str, k: int, others: int, effort: str) -> Row:
     spread = {"least": min(again), "mean": sum(again) / len(again), "most": max(again)} if others else {}
     figures = {"lm": lm, "unrefined": unrefined, **spread}
     return {**{key: round(value, 5) for key, value in figures.items()}, "nodes": listed}
-
-
-def lending(name: str, k: int, effort: str) -> Row:
-    """The release of three parties whose classes lend, for a few ways to deal the rows at random among them."""
-    from covey.protocols.peel.ideal import visit_and_lend  # since 0.2.0
-    from covey.protocols.shared.peeling.narrowing import narrowed
-
-    table = sample(name)
-    study = replace(table.study(k), effort=effort, options={"lend": True})
-    found = []
-    for dealing in range(DEALINGS):
-        owner = np.asarray(np.random.default_rng(dealing).integers(3, size=table.codes.shape[1]), dtype=np.int64)
-        order = np.argsort(owner, kind="stable")
-        own = replace(table, codes=np.ascontiguousarray(table.codes[:, order]))
-        found.append(_peeled(own, study, (True,), narrowed, partial(visit_and_lend, study, owner[order])))
-    lost = [lm for _, _, lm in found]
-    spread = {"lm": sum(lost) / len(lost), "least": min(lost), "most": max(lost)}
-    return {**{key: round(value, 5) for key, value in spread.items()}, "nodes": found[0][0]}
 
 
 def jointly_before(name: str, k: int) -> Row:

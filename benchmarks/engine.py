@@ -34,8 +34,8 @@ from tests.harness.engines import spark_cluster
 import covey
 from benchmarks._measuring import Row, apart, keep, load, peak_megabytes
 from covey import counting
+from covey.bounds import VARIABLE
 from covey.sources.folders import parquet_files
-from covey.sources.memory import VARIABLE
 from covey.study import Study
 
 ROWS = (1_000_000, 10_000_000, 100_000_000)

@@ -36,7 +36,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from benchmarks._measuring import RESULTS, ROOT, Row, apart, earlier_tree, run_parts
-from benchmarks._releases import OTHERS, jointly, jointly_before, lending, one_owner
+from benchmarks._releases import OTHERS, jointly, jointly_before, one_owner
 from benchmarks._tables import FILES, SHAPES, Sample, names, sample
 from benchmarks.long_search import search_long
 from covey.anonymizers.peel import EFFORTS, lattice, peel
@@ -171,12 +171,6 @@ def _joint_efforts(arguments: list[str]) -> Iterator[Row]:
             yield _row(name, k, {"effort": effort, **apart(jointly, name, k, _others(name), effort)})
 
 
-def _lend(arguments: list[str]) -> Iterator[Row]:
-    for name, k, efforts in _points(arguments):
-        for effort in efforts or ("normal", "thorough"):
-            yield _row(name, k, {"effort": effort, **apart(lending, name, k, effort)})
-
-
 def _others(name: str) -> int:
     return OTHERS if name in PUBLISHED["arx"] else 0
 
@@ -242,7 +236,6 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
         for who, part, key in (
             ("ARX", "joint", "arx"),
             ("three parties", "joint", "lm"),
-            ("three parties, lending", "lend", "lm"),
             ("one owner", "one", "lm"),
         )
         for row in kept.get(part, [])
@@ -266,7 +259,7 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
 
 
 PARTS = {
-    "one": _one, "joint": _joint, "efforts": _joint_efforts, "lend": _lend, "search": _search, "exact": _exact,
+    "one": _one, "joint": _joint, "efforts": _joint_efforts, "search": _search, "exact": _exact,
     "diverse": _diverse, "picture": _picture,
 }  # fmt: skip
 

@@ -23,10 +23,9 @@ import pyarrow as pa
 
 from benchmarks._measuring import Row, apart, load, over_tls, print_figures
 from covey.party.plan import make_plan
-from covey.party.simulate import document
 from covey.party.simulate.demo import Demo, prepare
 from covey.sources.source import connect
-from covey.study import Study
+from covey.study import Study, document
 
 CASES = (
     "count", "count:200000", "suppress", "suppress:10000", "peel", "peel:30000", "cluster", "cluster:10000",

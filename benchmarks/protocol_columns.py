@@ -108,19 +108,12 @@ class Run:
         return {"form": self.form, "k": self.k, "holders": self.holders, "latency": latency, "lm": done.lm, **figures}
 
     def compared(self, study: Study, data: Mapping[str, pa.Table], done: TlsRun) -> Row:
-        """A run of `peel` beside the trusted party's release, and beside that of rows split."""
+        """A run of `peel` beside the trusted party's release."""
         ideal = of_study(study).ideal(study, load(study, data)).release
-        text = _adult.head("peel", "horizontal", self.k) + _adult.quasi_columns() + _adult.SALARY + _adult.parties(3)
-        rows = Study.parse(text, _adult.FOLDER)
-        joined = data["p0"]
-        for name in sorted(data)[1:]:
-            joined = joined.join(data[name], "id")
-        other = of_study(rows).ideal(rows, load(rows, deal(rows, joined.drop_columns(["id"])))).release
         sent = done.summary["per_party"]
         megabytes = {name: round(each["bytes"] / 1e6, 1) for name, each in sent.items()}  # type: ignore[attr-defined]
         return {
             "as the trusted party's": ideal is not None and canonical_csv(arrange(ideal)) == done.release,
-            "as with rows split": other is not None and canonical_csv(arrange(other)) == done.release,
             "MB sent by each": megabytes, "CPU s, all parties": round(done.cpu, 1),
             "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN), "load after": load_average(),
         }  # fmt: skip

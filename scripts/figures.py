@@ -101,78 +101,16 @@ def evaluated(found: Results) -> str:
     )
 
 
-def insiders(found: Results) -> str:
-    """The price of protecting from insiders."""
-    ways = ("peel, off", "peel, none-or-many", "peel, clip", "cluster, off", "cluster, on")
-    rows = []
-    for leftover in ("withhold", "merge"):
-        for parts in ("1:1:1", "10:1:1", "1:1"):
-            for row in sorted(chosen(found["loss"], parts=parts, leftover=leftover), key=lambda row: number(row, "k")):
-                cells = [_with_insider_k(row, way) for way in ways]
-                rows.append((parts + (", `merge`" if leftover == "merge" else ""), str(row["k"]), *cells))
-    return table(("parties", "k", "`peel`, off", "`none-or-many`", "`clip`", "`cluster`, off", "on"), rows)
-
-
-def _with_insider_k(row: Row, way: str) -> str:
-    return f"{short(number(row, way))} ({row[f'{way}, insider k']})" if way in row else ""
-
-
-def peel_losses(found: Results) -> str:
-    """Losses of `peel` and others, however rows are dealt."""
-    keys = ("peel", "cluster", "peel alone, put together", "ARX pooled, from baselines", "ARX alone, from baselines")
-    rows = []
-    for row in found["loss"]:
-        cells = ["" if row[key] is None else short(number(row, key)) for key in keys]
-        dealt = "by age" if row["dealt"] == "age" else str(row["dealt"])
-        rows.append((str(row["k"]), str(row["parties"]), dealt, f"**{cells[0]}**", *cells[1:]))
-    return table(("k", "parties", "dealt", "peel", "cluster", "alone", "ARX, pooled", "ARX, alone"), rows)
-
-
-def peel_memory(found: Results) -> str:
-    """Memory and the number of tests."""
-    rows = [
-        (str(row["buckets per record"]), f"{row['tests']:,}", str(row["MB of memory, all parties"]))
-        for row in found["memory"]
-    ]
-    return table(("buckets per record", "tests", "MB of memory, all parties"), rows)
-
-
-def ruled_out(found: Results) -> str:
-    """Candidates that an insider rules out."""
-    kinds = list(dict.fromkeys(row["buckets per record"] for row in found["insider"]))
-    said = {"one per tuple": "one per tuple (a trusted party's peeling)"}
-    rows = []
-    for kind in kinds:
-        own = sorted(chosen(found["insider"], **{"buckets per record": kind}), key=lambda row: number(row, "k"))
-        rows.append((said.get(str(kind), str(kind)), *(str(row["ruled out"]) for row in own)))
-    return table(("buckets per record", "ruled out at k = 10", "at k = 50"), rows)
-
-
 def peel_runs(found: Results) -> str:
-    """Runs over TLS, of before the last savings and since, with what a plan foretells of these."""
-    point = ("parties", "k", "mode", "latency ms")
+    """Runs over TLS, of an earlier version where it was measured beside, and of this one."""
+    order = ("latency ms", "k", "k_insider")
     rows = []
-    for row in sorted(
-        found["tls"], key=lambda row: (row.get("tree") or "", *(row[key] for key in point), row.get("bandwidth") or "")
-    ):
-        line = str(row.get("bandwidth") or "").replace("mbit", " Mbit/s")
-        plans = () if row.get("tree") else chosen(found.get("plan", ()), **{key: row[key] for key in point[:3]})
-        cells = [f"{row[key]:,}" for key in ("rounds", "MB a party")]
-        plan = next((f"{each['rounds']:,}, {each['MB a party']:,}" for each in plans), "")
-        spent = (str(row["CPU s a party"]), seconds(number(row, "s")), str(row["load before"]))
-        rows.append((*(str(row[key]) for key in point), line, str(row.get("tree") or "now"), *cells, plan, *spent))
-    head = ("parties", "k", "mode", "latency, ms", "line", "", "rounds", "MB sent a party", "planned", "CPU s a party")
-    return table((*head, "seconds", "load"), rows)
-
-
-def peel_growth(found: Results) -> str:
-    """The growth of a run with the rows."""
-    keys = ("tests", "rounds", "MB a party", "CPU s a party", "MB of memory, all parties")
-    rows = []
-    for row in sorted(found["growth"], key=lambda row: number(row, "rows")):
-        cells = [f"{row[key]:,}" for key in keys]
-        rows.append((f"{row['rows']:,}", str(row["k"]), *cells, short(number(row, "lm"))))
-    return table(("rows", "k", "tests", "rounds", "MB sent a party", "CPU s a party", "MB of memory, all", "LM"), rows)
+    for row in sorted(found["tls"], key=lambda row: (*(number(row, key) for key in order), row.get("tree") is None)):
+        asked = [str(row[key]) for key in ("k", "k_insider")]
+        spent = [f"{row['rounds']:,}", str(row["MB a party"]), str(row["CPU s a party"]), seconds(number(row, "s"))]
+        rows.append((*asked, str(row["latency ms"]), str(row.get("tree") or "now"), short(number(row, "lm")), *spent))
+    head = ("k", "k_insider", "latency, ms", "", "LM", "rounds", "MB sent a party", "CPU s a party", "seconds")
+    return table(head, rows)
 
 
 def relay_lines(found: Results) -> str:
@@ -248,9 +186,7 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     },
     "evaluate.md": {"evaluation": ("evaluation", evaluated)},
     "protocols/peel.md": {
-        "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
-        "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
-        "peel-tls": ("peel", peel_runs),
+        "peel-runs": ("peel", peel_runs),
     },
     "relay.md": {"relay-lines": ("relay", relay_lines), "relay-studies": ("relay", relay_studies)},
     **loss_figures.PAGES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts.tables import Maker, Results, Row, listed, number, seconds, short, table
+from scripts.tables import Maker, Results, Row, number, seconds, short, table
 
 Point = tuple[str, int]
 TABLES = {
@@ -12,7 +12,6 @@ TABLES = {
     "distinct": "all distinct", "skewed": "skewed", "wide": "wide", "deep": "deep",
 }  # fmt: skip
 """The tables on which loss is measured, in the page's order and words."""
-LENT = {"normal": "with `lend = true`", "thorough": 'and `effort = "thorough"`'}
 EFFORTS = {"before": "0.1.0", "quick": "`quick`", "normal": "`normal`", "thorough": "`thorough`"}
 
 
@@ -76,17 +75,6 @@ def joint_efforts(found: Results) -> str:
     return table(("table", "k", *list(EFFORTS.values())[1:]), lines)
 
 
-def lent(found: Results) -> str:
-    """The loss of parties together where classes lend, beside ARX's and that without."""
-    rows = {(*_of(row), row["effort"]): row for row in found["lend"]}
-    plain = {_of(row): row for row in found["joint"]}
-    lines = [
-        (*_named(point), short(number(plain[point], "lm")), *(_spread(rows.get((*point, each))) for each in LENT))
-        for point, _ in sorted({(name, k): None for name, k, _ in rows}.items(), key=_in_order)
-    ]
-    return table(("table", "k", "without", *LENT.values()), lines)
-
-
 def _spread(row: Row | None) -> str:
     if row is None:
         return "not measured"
@@ -148,9 +136,7 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     "how-good.md": {
         "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search),
         "exact": ("loss", exact), "efforts": ("loss", efforts),
-        "joint-efforts": ("loss", joint_efforts), "lent": ("loss", lent),
-        "lent-sent": ("peel", listed("lend", "k|lend:code|LM=lm:loss|rounds|MB a party", "k")),
-        "sent": ("peel", listed("efforts", "k|effort:code|LM=lm:loss|rounds|MB a party", "k")),
+        "joint-efforts": ("loss", joint_efforts),
     },
 }  # fmt: skip
 """For each page the figures on it: the results that each is made from, and how."""

@@ -1,4 +1,4 @@
-"""Compiles all kernels in two processes, so that no two tests compile the same one; numba keeps them on disk."""
+"""Compiles all kernels in a few processes, so that no two tests compile the same one; numba keeps them on disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,26 @@ def warm_protocols() -> None:
         run(case.smallest())
 
 
-WARMED: dict[str, Callable[[], None]] = {"algorithms": warm_algorithms, "protocols": warm_protocols}
+def warm_box() -> None:
+    """Runs the kernels of the box, in the open and on shares."""
+    sys.path.insert(0, str(ROOT))
+    import asyncio
+
+    from benchmarks.box import group, once
+
+    from covey.crypto.rng import fresh_seed
+    from covey.mpc import Clear
+
+    once(group, 100, 2)
+    clear = Clear([fresh_seed() for _ in range(3)])
+    asyncio.run(group(clear, clear.positions(100).padded(40)))
+
+
+WARMED: dict[str, Callable[[], None]] = {
+    "algorithms": warm_algorithms,
+    "protocols": warm_protocols,
+    "box": warm_box,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

@@ -104,6 +104,7 @@ def clinic_billing(people: Sequence[Person], draws: Draws) -> Files:
         "hierarchies/occupation.csv": trees.occupation(),
         "hierarchies/insurer.csv": trees.insurer(),
         "hierarchies/invoice.csv": trees.amount(),
+        "hierarchies/diagnosis.csv": trees.diagnosis(),
     }
 
 
