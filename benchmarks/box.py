@@ -49,9 +49,9 @@ def once(work: Work, records: int, pivots: int) -> tuple[float, float, int, int]
         await box.open(box.zeros(1, 1), says=Disclosure("end"))
         return box.rounds
 
-    begun = time.process_time()
+    start = time.process_time()
     outcomes = run_parties(dict.fromkeys(PARTIES, role), patience=600.0)
-    seconds = (time.process_time() - begun) / 3
+    seconds = (time.process_time() - start) / 3
     cost = spent(outcomes)
     return seconds, cost.bytes / 3 / MEGABYTE, outcomes["a"].unwrap(), cost.messages
 

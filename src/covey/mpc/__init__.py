@@ -1,6 +1,7 @@
-"""The box: algorithms on tables that nobody may see. A rule is written once against `Box`; two backends run it.
+"""The box: algorithms on tables that nobody may see. A rule is written once against `Box`; three backends run it.
 
-`Sealed` runs a rule on shares among three parties, `Clear` runs it in the open and adds up the cost of the other. A
+`Sealed` runs a rule on shares among three parties, `Checked` does so and stops one who deviates, `Clear` runs it in the
+open and adds up the cost of either. A
 `Shared` is a column of secret words, 64 records to a machine word; bit 0 of a word is its most significant.
 
     local     ^ ~ .bits .mixed .padded .at .ahead .later .reversed .where .cut, joined, stacked, box.public, .constant
@@ -21,17 +22,21 @@ decisions are computed in integers; nothing is opened in shuffled positions but 
 from __future__ import annotations
 
 from covey.mpc.box import ORDER, Box, Sorted, copied
+from covey.mpc.checked import Checked
 from covey.mpc.clear import Clear
 from covey.mpc.ledger import Disclosure, Opening, Total, totals
 from covey.mpc.outside import Outside
 from covey.mpc.planes import width_of
 from covey.mpc.sealed import Sealed
 from covey.mpc.shared import Shared, aligned, joined, stacked
-from covey.mpc.state import freeze, thaw
+from covey.mpc.state import freeze, hashes, thaw
+from covey.mpc.supply import SOUNDNESS_BITS
 
 __all__ = [
     "ORDER",
+    "SOUNDNESS_BITS",
     "Box",
+    "Checked",
     "Clear",
     "Disclosure",
     "Opening",
@@ -43,6 +48,7 @@ __all__ = [
     "aligned",
     "copied",
     "freeze",
+    "hashes",
     "joined",
     "stacked",
     "thaw",

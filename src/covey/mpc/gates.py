@@ -60,3 +60,43 @@ def merged(differ: Words, answer: Words, products: Words) -> tuple[Words, Words]
         if groups % 2:
             new_answer[copy, pairs] = answer[copy, groups - 1]
     return new_differ, new_answer
+
+
+def units(a: int, b: int) -> int:
+    """Returns how many planes of triples an AND takes, each for one plane of x (of a) and two of y (of b)."""
+    return b // (2 * a) * a + min(b % (2 * a), a)
+
+
+@jit
+def under_masks(x: Words, y: Words, u: Words, vs: Words) -> Words:
+    """Returns both factors of an AND under masks, x's planes first; a mask of x serves two planes of y."""
+    masks, planes, count = u.shape[1], y.shape[1], y.shape[2]
+    out = np.empty((2, masks + planes, count), np.uint64)
+    for copy in range(2):
+        for mask in range(masks):
+            factor = x[copy, mask % x.shape[1]]
+            for i in range(count):
+                out[copy, mask, i] = factor[i] ^ u[copy, mask, i]
+        for plane in range(planes):
+            time, factor = divmod(plane, x.shape[1])
+            mask = vs[time % 2, copy, time // 2 * x.shape[1] + factor]
+            for i in range(count):
+                out[copy, masks + plane, i] = y[copy, plane, i] ^ mask[i]
+    return out
+
+
+@jit
+def from_masks(opened: Words, factors: int, u: Words, vs: Words, ws: Words, ones: Words) -> Words:
+    """Returns the shares of the AND, of opened factors under masks and of the triples (D. Beaver, Crypto 1991)."""
+    masks, planes, count = u.shape[1], opened.shape[0] - u.shape[1], u.shape[2]
+    out = np.empty((2, planes, count), np.uint64)
+    for copy in range(2):
+        one = ones[copy, 0, 0]
+        for plane in range(planes):
+            time, factor = divmod(plane, factors)
+            k, which = time // 2 * factors + factor, time % 2
+            d, e = opened[k], opened[masks + plane]
+            for i in range(count):
+                masked = (d[i] & vs[which, copy, k, i]) ^ (e[i] & u[copy, k, i]) ^ (one & d[i] & e[i])
+                out[copy, plane, i] = ws[which, copy, k, i] ^ masked
+    return out

@@ -54,6 +54,11 @@ class Kernels(ABC):
         self._decisions = hashlib.sha256()
         self._undeclared = False
 
+    @property
+    def soundness_bits(self) -> int | None:
+        """A deviation passes all checks with a chance of at most 2^-bits; None where nothing is checked."""
+        return None
+
     @abstractmethod
     async def share(self, values: Words | None, width: int, records: int, holder: int) -> Shared:
         """Returns a holder's column, shared; the others give None and know its size."""

@@ -44,7 +44,7 @@ class Lockstep(Generic[P, A]):
                 parcels: dict[int, Sequence[P]] = {}
                 for index, strand in tuple(running.items()):
                     try:
-                        parcels[index] = self._advance(strand, answers.get(index))
+                        parcels[index] = self.advance(strand, answers.get(index))
                     except StopIteration as end:
                         results[index] = end.value
                         del running[index]
@@ -54,7 +54,8 @@ class Lockstep(Generic[P, A]):
                 strand.close()
         return [results[index] for index in range(len(strands))]
 
-    def _advance(self, strand: Coroutine[object, object, T], answers: Sequence[A] | None) -> Sequence[P]:
+    def advance(self, strand: Coroutine[object, object, T], answers: Sequence[A] | None) -> Sequence[P]:
+        """Returns the parcels that a strand has for the next round, given the answers of the last."""
         outer, self._inside = self._inside, True
         try:
             request: object = strand.send(answers)

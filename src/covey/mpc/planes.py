@@ -82,7 +82,7 @@ def picked(planes: Words, index: Longs) -> Words:
 
 
 @jit
-def _transpose(square: Words) -> None:
+def transpose(square: Words) -> None:
     """Transposes 64 x 64 bits in place: halves change places, then quarters, down to single bits."""
     width, mask = 32, np.uint64(0x00000000FFFFFFFF)
     while width:
@@ -109,7 +109,7 @@ def _words_of(planes: Words) -> Words:
                 for bit in range(bits):
                     square[bits - 1 - bit] = planes[copy, first + bit, block]
                 square[bits:] = 0
-                _transpose(square)
+                transpose(square)
                 out[copy, chunk, 64 * block : 64 * block + 64] = square
     return out
 
@@ -145,7 +145,7 @@ def _gather(words: Words, index: Longs, out: Words) -> None:
                     position = index[start + i]
                     square[i] = column[position] if position >= 0 else np.uint64(0)
                 square[filled:] = 0
-                _transpose(square)
+                transpose(square)
                 for bit in range(bits):
                     out[copy, first + bit, block] = square[bits - 1 - bit]
 

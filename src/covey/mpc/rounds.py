@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from covey.mpc.parcels import Part
 from covey.wire import Channel, Vector, gather
 
 NOTHING = np.zeros(0, np.uint64)
+_FEW = 1 << 16
+"""Words that every line takes at once."""
 
 
-class Parcel(NamedTuple):
+@dataclass(frozen=True)
+class Parcel:
     """Words that a strand sends in a round, and the number that it is due, by party."""
 
-    sent: Mapping[str, Words] = {}
-    due: Mapping[str, int] = {}
+    sent: Mapping[str, Words] = field(default_factory=dict)
+    due: Mapping[str, int] = field(default_factory=dict)
 
 
 Answer = Mapping[str, Words]
@@ -33,9 +36,9 @@ async def send(channel: Channel, peer: str, parts: Sequence[Words]) -> Words:
     return NOTHING
 
 
-async def receive(channel: Channel, peer: str, due: int) -> Words:
+async def receive(channel: Channel, peer: str, due: int, patience: float | None = None) -> Words:
     """Returns a peer's words. Raises `PeerError` for another number of them than is due."""
-    return (await channel.receive_all(peer, Part, due)).words
+    return (await channel.receive_all(peer, Part, due, patience=patience)).words
 
 
 class Lines:
@@ -56,9 +59,7 @@ class Lines:
             for peer, size in parcel.due.items():
                 self._once(peer, due)
                 due[peer] = due.get(peer, 0) + size
-        sending = [send(self._channel, peer, parts) for peer, parts in outgoing.items()]
-        received = await gather(*sending, *(receive(self._channel, peer, size) for peer, size in due.items()))
-        heard = dict(zip(due, received[len(sending) :], strict=True))
+        heard = await self._exchanged(outgoing, due)
         for peer in neighbours if digest.size else ():
             if not np.array_equal(heard[peer][: digest.size], digest):
                 reason = "its public decisions differ from ours; compare versions of Covey and the study"
@@ -72,6 +73,16 @@ class Lines:
                 starts[peer] += size
             answers.append(answer)
         return answers
+
+    async def _exchanged(self, outgoing: Mapping[str, list[Words]], sizes: Mapping[str, int]) -> dict[str, Words]:
+        """Returns the words of a round; many of them are sent while others are read, so that no line is full."""
+        if sum(part.size for parts in outgoing.values() for part in parts) > _FEW:
+            sending = [send(self._channel, peer, parts) for peer, parts in outgoing.items()]
+            reading = [receive(self._channel, peer, size) for peer, size in sizes.items()]
+            return dict(zip(sizes, (await gather(*sending, *reading))[len(sending) :], strict=True))
+        for peer, parts in outgoing.items():  # one after the other: a task for each costs as much as the round
+            await send(self._channel, peer, parts)
+        return {peer: await receive(self._channel, peer, size) for peer, size in sizes.items()}
 
     def _once(self, peer: str, parts: Mapping[str, object]) -> None:
         """Raises `InputError` for a second parcel of a party outside, which knows no rounds."""

@@ -4,7 +4,7 @@ Source: T. Araki, J. Furukawa, Y. Lindell, A. Nof, K. Ohara, High-throughput sem
 computation, CCS 2016 (replicated shares); S. Laur, J. Willemson, B. Zhang, Round-efficient oblivious database
 manipulation, ISC 2011 (shuffles by pairs). A secret x is x0 ^ x1 ^ x2, and party i holds x_i and x_i+1. Seed i is
 known to parties i and i - 1.
-Not: parties that deviate. Inputs pass `share`, ANDs `_and` and `_and_opened`, shuffles `_pass`, openings `_reveal`.
+Not: parties that deviate; `covey.mpc.checked` stops one of them.
 """
 
 from __future__ import annotations
@@ -89,13 +89,17 @@ class Sealed(Box):
 
     async def compare(self, *columns: Shared) -> None:
         """Raises `PeerError` if a neighbour's hash of the shares in common is another one."""
+        await self._same(columns, "its state of the run is another than ours")
+
+    async def _same(self, columns: Sequence[Shared], otherwise: str) -> None:
+        """Raises `PeerError`, with the reason, if a neighbour's hash of the shares in common is another one."""
         common = {}
         for peer, share in ((self._previous, FIRST), (self._next, SECOND)):
             common[peer] = _digest([(column.records, column.cut().planes[share]) for column in columns])
         answer = await self._swap(common, dict.fromkeys(common, DIGEST_WORDS))
         for peer, digest in common.items():
             if not np.array_equal(answer[peer], digest):
-                raise PeerError(party=peer, step=self._step, reason="its state of the run is another than ours")
+                raise PeerError(party=peer, step=self._step, reason=otherwise)
 
     async def _swap(self, sent: Mapping[str, Words], due: Mapping[str, int]) -> Answer:
         """Returns what the others have for this strand in the coming round."""

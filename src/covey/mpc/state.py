@@ -6,6 +6,8 @@ are written.
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 import numpy as np
 
@@ -29,6 +31,16 @@ def freeze(*columns: Shared) -> bytes:
         for column in columns
     ]
     return msgspec.msgpack.encode(parts)
+
+
+def hashes(*columns: Shared) -> tuple[bytes, ...]:
+    """Returns a hash of each share of these columns: what a party has in common with the previous one, and the next."""
+    digests = [hashlib.sha256() for _ in columns[0].planes]
+    for column in columns:
+        for digest, planes in zip(digests, column.cut().planes, strict=True):
+            digest.update(b"%d records of %d bits;" % (column.records, column.width))
+            digest.update(np.ascontiguousarray(planes, "<u8").tobytes())
+    return tuple(digest.digest() for digest in digests)
 
 
 def thaw(box: Box, raw: bytes) -> list[Shared]:

@@ -12,8 +12,9 @@ from tests.unit.mpc.boxes import EVERYBODY, PARTIES, among_three, holds, seeds_o
 
 from covey.arrays import Words
 from covey.errors import Aborted, InputError, PeerError
-from covey.mpc import Box, Clear, Disclosure, Outside, Sealed
+from covey.mpc import Box, Checked, Clear, Disclosure, Outside, Sealed
 from covey.mpc.parcels import Part
+from covey.mpc.rounds import send
 from covey.wire import Channel
 
 TEST = Disclosure("test")
@@ -29,12 +30,12 @@ async def adds(box: Box, place: int, values: Words) -> list[Words | None]:
     return opened
 
 
-def played(values: Words) -> dict[str, Outcome[list[Words | None]]]:
+def played(values: Words, backend: type[Sealed] = Sealed) -> dict[str, Outcome[list[Words | None]]]:
     async def play(channel: Channel) -> list[Words | None]:
         if channel.me in PARTIES:
-            box = Sealed.among(channel.at("box"), ALL)
+            box = backend.among(channel.at("box"), ALL)
             return await adds(box, box.number, values)
-        outside = Outside(channel.at("box"), ALL)
+        outside = Outside(channel.at("box"), ALL, checked=backend is Checked)
         await outside.share(values, 9)
         opened = await outside.open(10, len(values)) if channel.me == "west" else None
         np.testing.assert_array_equal(await outside.told(len(values)), 2 * values)
@@ -43,17 +44,20 @@ def played(values: Words) -> dict[str, Outcome[list[Words | None]]]:
     return run_parties(dict.fromkeys(ALL, play))
 
 
+@pytest.mark.parametrize("backend", [Sealed, Checked])
 @pytest.mark.parametrize("records", [0, 1, 64, 65, 300])
-def test_holders_outside_share_their_columns_and_one_party_alone_reads_the_sum(records: int) -> None:
+def test_holders_outside_share_their_columns_and_one_party_alone_reads_the_sum(
+    records: int, backend: type[Sealed]
+) -> None:
     values = np.random.default_rng(records).integers(0, 512, records).astype(np.uint64)
-    outcomes = played(values)
+    outcomes = played(values, backend)
     for party, outcome in outcomes.items():
         first, second = outcome.unwrap()
         assert (first is None) == (party != "south")
         assert (second is None) == (party != "west")
     for party, number in (("south", 0), ("west", 1)):
         np.testing.assert_array_equal(outcomes[party].unwrap()[number], 2 * values)
-    clear = Clear(seeds_of(0))
+    clear = Clear(seeds_of(0), checked=backend is Checked)
     for opened in asyncio.run(adds(clear, EVERYBODY, values)):
         np.testing.assert_array_equal(opened, 2 * values)
     cost = spent(outcomes)
@@ -61,8 +65,8 @@ def test_holders_outside_share_their_columns_and_one_party_alone_reads_the_sum(r
     assert [entry.to for entry in clear.ledger] == [1, 4, 3, 4][: 4 if records else 2]
 
 
-@pytest.mark.parametrize(("liar", "named"), [("north", "south"), ("south", "south"), ("helper", "helper")])
-def test_parties_who_tell_differently_are_found_out(liar: str, named: str) -> None:
+@pytest.mark.parametrize("liar", PARTIES)
+def test_parties_who_tell_differently_are_found_out(liar: str) -> None:
     async def play(channel: Channel) -> None:
         if channel.me == "east":
             await Outside(channel, (*PARTIES, "east")).told(5)
@@ -72,8 +76,44 @@ def test_parties_who_tell_differently_are_found_out(liar: str, named: str) -> No
 
     error = run_parties(dict.fromkeys((*PARTIES, "east"), play))["east"].error
     assert isinstance(error, PeerError)
-    assert error.party == named
-    assert "tells us something else than 'north' does" in str(error)
+    assert error.party == liar
+    assert "tells us something else than" in str(error)
+
+
+@pytest.mark.parametrize("share", [0, 1])
+@pytest.mark.parametrize("liar", PARTIES)
+def test_a_party_that_opens_another_share_to_those_outside_is_found_out(liar: str, share: int) -> None:
+    async def play(channel: Channel) -> None:
+        if channel.me == "east":
+            await Outside(channel, (*PARTIES, "east"), checked=True).open(3, 5)
+            return
+        box = Checked.among(channel, (*PARTIES, "east"))
+        value = box.public(np.arange(5), 3)
+        if channel.me == liar:
+            value.planes[share, 0, 0] ^= np.uint64(1)
+        await box.open_to(3, value, says=TEST)
+
+    error = run_parties(dict.fromkeys((*PARTIES, "east"), play))["east"].error
+    assert isinstance(error, PeerError)
+    assert "tells us something else than" in str(error)
+    assert liar in str(error)
+
+
+@pytest.mark.parametrize("kept", PARTIES)
+def test_a_holder_outside_that_gives_two_parties_different_shares_is_found_out(kept: str) -> None:
+    async def play(channel: Channel) -> None:
+        parties = (*PARTIES, "east")
+        if channel.me == "east":
+            seeds, masked = np.arange(8, dtype=np.uint64).reshape(2, 4), np.zeros(1, np.uint64)
+            for party, parts in zip(PARTIES, ([*seeds], [seeds[1], masked], [seeds[0], masked]), strict=True):
+                await send(channel, party, [part ^ np.uint64(party == kept) for part in parts])
+            return
+        box = Checked.among(channel, parties)
+        await box.share(None, 1, 4, 3)
+
+    outcomes = run_parties(dict.fromkeys((*PARTIES, "east"), play))
+    errors = [outcome.error for party, outcome in outcomes.items() if party != "east"]
+    assert any(isinstance(error, PeerError) and "'east' gave us another column" in str(error) for error in errors)
 
 
 def test_what_a_computing_party_is_sent_from_outside_is_random() -> None:
