@@ -35,7 +35,7 @@ class Sample(Message, tag="fuzz.sample"):
 
 def _good(stream: Stream, number: int) -> bytes:
     sample = Sample(Vector(stream.words(stream.below(20))), stream.bytes(32), [stream.below(99)], "step")
-    header = Header(2, SESSION, "mallory", "alice", "turn", "fuzz.sample", number, 1 + stream.below(5))
+    header = Header(frame.VERSION, SESSION, "mallory", "alice", "turn", "fuzz.sample", number, 1 + stream.below(5))
     return frame.place(number, frame.write(header, stream.bytes(16), encode(sample)).raw)
 
 

@@ -23,7 +23,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.simulate.stage import with_certificates
 from covey.study import Study
 from covey.wire import Link, MemoryNetwork, plain_channel
-from covey.wire.frame import Header, write
+from covey.wire.frame import VERSION, Header, write
 
 NAMES = ("east", "north", "south")
 KEYS = {name: keys.make(name) for name in NAMES}
@@ -41,7 +41,7 @@ def journal_of(folder: Path, sent: int) -> Journal:
         source="", seed=b"seed" * 8, session=SESSION, commitments={}, nonces={}, confirmed={},
     ))  # fmt: skip
     for number in range(sent):
-        header = Header(2, SESSION[:16], "north", "south", "step", "a.tag", number, 1)
+        header = Header(VERSION, SESSION[:16], "north", "south", "step", "a.tag", number, 1)
         asyncio.run(journal.sent(write(header, b"salt" * 4, b"payload")))
     return journal
 

@@ -49,6 +49,8 @@ class Session:
     silence: float = SILENCE
     patience: float = PATIENCE
     tally: Tally = field(default_factory=Tally)
+    attempt: bytes = b""
+    """The id of an attempt to end the session, which letters then carry in its place: none fits another attempt."""
     sign: Callable[[bytes], bytes] | None = None
     """Signs what this party says; None where it has nothing to sign with."""
     verify: Callable[[str, bytes, bytes], bool] | None = None
@@ -56,9 +58,13 @@ class Session:
 
     def __post_init__(self) -> None:
         peers = self.link.peers
-        self.inboxes = {peer: Inbox(self.link, peer, self.session) for peer in peers}
+        self.inboxes = {peer: Inbox(self.link, peer, self.attempt or self.session) for peer in peers}
         self.sequences = dict.fromkeys(peers, 0)
         self.numbers: dict[tuple[str, str], int] = {}
+        self.said: dict[tuple[str, str], bytes] = {}
+        """The head of what was sent, by peer and step,"""
+        self.heard: dict[tuple[str, str], bytes] = {}
+        """and of what was read."""
         self.calls: dict[str, int] = {}
         self.waiting: set[tuple[str, str]] = set()
         self.outgoing = {peer: asyncio.Lock() for peer in peers}
@@ -153,9 +159,8 @@ class Channel(LongLists):
         """
         self._known(sender)
         letter = await self._await(sender, kind, self._session.patience if patience is None else patience)
-        header, verify = letter.header, self._session.verify
-        if verify is not None and not verify(sender, letter.signature, frame.statement(letter.digest)):
-            raise PeerError(party=sender, step=self._where, reason="it has not signed its message")
+        header = letter.header
+        self._check_signature(sender, letter)
         if header.tag != tag_of(kind):
             reason = f"it sent {header.tag[:64]!r} where {tag_of(kind)!r} was due"
             raise PeerError(party=sender, step=self._where, reason=reason)
@@ -246,7 +251,7 @@ class Channel(LongLists):
         session = self._session
         header = Header(
             version=VERSION,
-            session=session.session,
+            session=session.attempt or session.session,
             sender=self.me,
             recipient=to,
             step=step,
@@ -258,7 +263,9 @@ class Channel(LongLists):
         if len(payload) > PAYLOAD_BYTES:
             reason = f"a message of {len(payload)} bytes at {self._where}"
             raise InputError(f"{reason}; at most {PAYLOAD_BYTES} fit: send it as a stream of chunks")
-        letter = frame.write(header, session.rng.salt("message", to, step, number), payload, session.sign)
+        head = session.said.get((to, step), frame.NO_HEAD)
+        letter = frame.write(header, session.rng.salt("message", to, step, number), payload, session.sign, head)
+        session.said[to, step] = frame.follow(head, letter.digest)
         try:
             async with asyncio.timeout(session.patience), session.outgoing[to]:
                 await session.recorder.sent(letter)
@@ -271,6 +278,14 @@ class Channel(LongLists):
         except Aborted as gone:
             raise await self._reason(to, gone) from None
         session.tally.count(letter)
+
+    def _check_signature(self, sender: str, letter: Letter) -> None:
+        """Raises `PeerError` if a letter lacks its sender's signature on all that was said until then at its step."""
+        session, address = self._session, (sender, letter.header.step)
+        session.heard[address] = head = frame.follow(session.heard.get(address, frame.NO_HEAD), letter.digest)
+        verify = session.verify if frame.is_signed(letter.header.number) else None
+        if verify is not None and not verify(sender, letter.signature, frame.statement(head)):
+            raise PeerError(party=sender, step=self._where, reason="it has not signed its message")
 
     async def _reason(self, peer: str, gone: Aborted) -> CoveyError:
         """The reason why a peer took its line down: a refusal that it sent before explains more than silence."""

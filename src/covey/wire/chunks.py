@@ -100,7 +100,7 @@ class LongLists(ABC):
     async def send(self, to: str, message: Message) -> None: ...
 
     @abstractmethod
-    async def receive(self, sender: str, kind: type[M]) -> M: ...
+    async def receive(self, sender: str, kind: type[M], *, patience: float | None = None) -> M: ...
 
     async def send_all(self, to: str, kind: type[Chunk[T]], items: T, *, columns: int = 1) -> None:
         """Sends a list to one peer, in rows of so many items."""
@@ -115,7 +115,14 @@ class LongLists(ABC):
         await gather(*(self.send_all(peer, kind, items) for peer in self.peers))
 
     async def receive_parts(
-        self, sender: str, kind: type[Chunk[T]], due: int | None, *, columns: int = 1, item_bytes: int = 0
+        self,
+        sender: str,
+        kind: type[Chunk[T]],
+        due: int | None,
+        *,
+        columns: int = 1,
+        item_bytes: int = 0,
+        patience: float | None = None,
     ) -> AsyncIterator[T]:
         """Yields the chunks of one peer's list of `due` rows, each taken off the line only when it is asked for.
 
@@ -126,7 +133,7 @@ class LongLists(ABC):
         step = per_message(item_bytes or known_bytes)
         rows, done = due, 0
         while rows is None or done < max(1, rows * columns):
-            message = await self.receive(sender, kind)
+            message = await self.receive(sender, kind, patience=patience)
             if isinstance(message, Announced):
                 if rows is None and message.total <= LONGEST:
                     rows = message.total
@@ -140,9 +147,17 @@ class LongLists(ABC):
             yield part
             done += step
 
-    async def receive_all(self, sender: str, kind: type[Chunk[T]], due: int | None, *, columns: int = 1) -> T:
+    async def receive_all(
+        self,
+        sender: str,
+        kind: type[Chunk[T]],
+        due: int | None,
+        *,
+        columns: int = 1,
+        patience: float | None = None,
+    ) -> T:
         """One peer's list of `due` rows. Raises `PeerError` as `receive_parts` does."""
-        parts = [part async for part in self.receive_parts(sender, kind, due, columns=columns)]
+        parts = [part async for part in self.receive_parts(sender, kind, due, columns=columns, patience=patience)]
         return parts[0] if len(parts) == 1 else join(parts)
 
     async def collect_all(self, kind: type[Chunk[T]], due: int) -> dict[str, T]:

@@ -62,8 +62,7 @@ class PeerConnection:
         if self._over.is_set():
             raise self._gone()
         try:
-            self._writer.write(len(frame).to_bytes(LENGTH_BYTES, "big"))
-            self._writer.write(frame)
+            self._writer.write(len(frame).to_bytes(LENGTH_BYTES, "big") + frame)  # one record, one packet
             await self._writer.drain()
         except (OSError, ssl.SSLError):
             raise self._gone() from None

@@ -2,12 +2,15 @@
 
     sequence   8 bytes   position among the frames that this sender put on this line: the line's order
     letter     the rest; what is journaled and, after a cut, sent again byte for byte:
-      signed  64 bytes   the sender's signature on the hash of all that follows, so that it cannot deny having said it,
-                         also where the run ends early; zeros where a party has nothing to sign with
+      signed  64 bytes   the sender's signature, so that it cannot deny what it said, also where the run ends early;
+                         zeros where it signs nothing
       length   2 bytes   of the header
       header             msgpack array, see `Header`; then zeros, so that most frames have the same overhead
       salt    16 bytes   from the sender's rng, so that nobody can guess a message from its hash
       payload            the message
+
+A signature is on the head of a chain: the hash of this letter and of all before it that the sender sent to the same
+recipient at the same step. The first `SIGNED` letters of a step carry one each, and then every `SIGNED`-th.
 
 On a byte stream each frame is preceded by its length in 4 bytes, which is checked before anything is
 allocated. `FRAME_BYTES` is the overhead of a frame, that length included; names and steps of unusual
@@ -26,13 +29,16 @@ from msgspec import Meta
 
 from covey.wire.message import PAYLOAD_BYTES, Bytes16, Name
 
-VERSION = 2
+VERSION = 3
 FRAME_BYTES = 256
 LENGTH_BYTES = 4
 SEQUENCE_BYTES = 8
 SALT_BYTES = 16
 SIGNATURE_BYTES = 64
 UNSIGNED = bytes(SIGNATURE_BYTES)
+SIGNED = 64
+NO_HEAD = bytes(32)
+"""The head of a step at which nothing was said yet."""
 STEP_LENGTH = 160
 _GRAIN = 64
 _PREAMBLE = LENGTH_BYTES + SEQUENCE_BYTES
@@ -76,24 +82,49 @@ class Letter:
 
     @property
     def signature(self) -> bytes:
-        """The sender's signature on `statement(digest)`."""
+        """The sender's signature on `statement(head)`."""
         return bytes(self.raw[:SIGNATURE_BYTES])
 
 
-def write(header: Header, salt: bytes, payload: bytes, sign: Callable[[bytes], bytes] | None = None) -> Letter:
-    """Seals a message into a letter, and signs it."""
+def is_signed(number: int) -> bool:
+    """Returns True for a letter of that number at its step if it carries a signature."""
+    return number < SIGNED or number % SIGNED == SIGNED - 1
+
+
+def follow(head: bytes, digest: bytes) -> bytes:
+    """Returns the head of a step's chain behind one more letter."""
+    return hashlib.sha256(head + digest).digest()
+
+
+def write(
+    header: Header,
+    salt: bytes,
+    payload: bytes,
+    sign: Callable[[bytes], bytes] | None = None,
+    step_head: bytes = NO_HEAD,
+) -> Letter:
+    """Seals a message into a letter, signed if its number is; `step_head` is its step's head before."""
     head = _HEADER_ENCODER.encode(header)
     body = _body_at(len(head))
     padding = bytes(body - SIGNATURE_BYTES - SALT_BYTES - 2 - len(head))
-    said = b"".join((len(head).to_bytes(2, "big"), head, padding, salt, payload))
-    own = hashlib.sha256(said).digest()
-    raw = (UNSIGNED if sign is None else sign(statement(own))) + said
+    address = b"".join((len(head).to_bytes(2, "big"), head, padding, salt))
+    hashing = hashlib.sha256(address)
+    hashing.update(payload)
+    own, signature = hashing.digest(), UNSIGNED
+    if sign is not None and is_signed(header.number):
+        signature = sign(statement(follow(step_head, own)))
+    raw = b"".join((signature, address, payload))
     return Letter(header, memoryview(raw), memoryview(raw)[body:], own)
 
 
-def statement(hashed: bytes) -> bytes:
-    """The bytes that a sender signs for a letter of this hash; the header in it names session, sender and recipient."""
-    return b"covey message/1 " + hashed
+def statement(head: bytes) -> bytes:
+    """The bytes that a sender signs for a head; the headers of its letters name session, sender and recipient."""
+    return b"covey message/2 " + head
+
+
+def earlier_statement(digest: bytes) -> bytes:
+    """The bytes that a sender signed for each letter up to version 2 of the wire."""
+    return b"covey message/1 " + digest
 
 
 def read(raw: bytes | memoryview) -> Letter:

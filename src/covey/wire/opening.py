@@ -52,6 +52,7 @@ async def open_channel(
     patience: float = PATIENCE,
     sign: Callable[[bytes], bytes] | None = None,
     verify: Callable[[str, bytes, bytes], bool] | None = None,
+    attempt: bytes = b"",
 ) -> Channel:
     """The channel of a session, on which roles run: keys are agreed on, depth and tally stand at zero.
 
@@ -60,7 +61,9 @@ async def open_channel(
     With `sign` and `verify` every message is signed by its sender, and one that is not is refused.
     Raises `PeerError` for a public key that is of small order or a copy of ours.
     """
-    parts = Session(link, session, rng, recorder, silence=silence, patience=patience, sign=sign, verify=verify)
+    parts = Session(
+        link, session, rng, recorder, silence=silence, patience=patience, attempt=attempt, sign=sign, verify=verify
+    )
     own = AgreementKey(rng.stream("agreement"))
     shared: dict[str, Secret] = {}
     for peer, public in (await Channel(parts).at(_KEY_STEP).exchange(SessionPublicKey(own.public))).items():

@@ -59,6 +59,12 @@ class Tally:
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
     rounds: int = 0
 
+    def add(self, pair: tuple[str, str], messages: int, size: int, depth: int) -> None:
+        """Adds messages of an earlier attempt."""
+        self.messages[pair] += messages
+        self.bytes[pair] += size
+        self.rounds = max(self.rounds, depth)
+
     def count(self, letter: Letter) -> None:
         """Adds one letter, sent or read."""
         header = letter.header

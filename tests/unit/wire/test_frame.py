@@ -11,7 +11,7 @@ from covey.wire.frame import FRAME_BYTES, MAX_FRAME, Header
 
 
 def _header(step: str = "turn/3", sender: str = "north") -> Header:
-    return Header(2, b"s" * 16, sender, "south", step, "test.hello", 4, 2)
+    return Header(frame.VERSION, b"s" * 16, sender, "south", step, "test.hello", 4, 2)
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=16), st.binary(max_size=300))
@@ -44,7 +44,7 @@ def test_a_signature_is_on_the_hash_and_changes_neither_it_nor_the_size() -> Non
 
     one, other = frame.write(_header(), bytes(16), b"yes"), frame.write(_header(), bytes(16), b"yes", sign)
     assert one.digest == other.digest == frame.digest(other.raw) and one.size == other.size
-    assert signed == [frame.statement(other.digest)]
+    assert signed == [frame.statement(frame.follow(frame.NO_HEAD, other.digest))]
     assert frame.read(bytes(other.raw)).signature == b"S" * 64 and not any(one.signature)
 
 

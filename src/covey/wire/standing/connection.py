@@ -26,6 +26,8 @@ SLOW_SECONDS = 60.0
 SMALL, LARGE = 1 << 13, 1 << 20
 """Bytes of a word before enrolment, and after."""
 PIECE = 1 << 16
+SEALING = 64
+"""Bytes that a frame has more where it is carried: a mark, a nonce, a tag."""
 _BEAT, _WORD, _LETTER = 0, 1, 2
 _HEAD = 5
 
@@ -55,7 +57,7 @@ class Connection:
 
     def enlarge(self) -> None:
         """The peer is known: letters may come."""
-        self.limit = MAX_FRAME
+        self.limit = MAX_FRAME + SEALING
 
     async def read(self) -> Said | bytes:
         """The next word, or the next letter. Raises Garbled, EOFError, OSError or TimeoutError."""
@@ -109,6 +111,8 @@ class Connection:
 
     async def pour(self, *parts: bytes) -> None:
         """Writes bytes as they are, in pieces."""
+        if self._writer.is_closing():
+            raise ConnectionResetError("hung up")
         async with self._writing:
             for part in parts:
                 view = memoryview(part)

@@ -26,6 +26,7 @@ from covey.wire.depth import beside
 from covey.wire.relay import RelayedParty
 from covey.wire.standing import port as ports
 from covey.wire.standing import words
+from covey.wire.standing.carrying import TrusteeRoom
 from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
 from covey.wire.standing.gate import Gate, Sparing
 from covey.wire.standing.line import LetterStore, Shelf, StandingLine, StandingLink
@@ -64,6 +65,12 @@ class Admission(Protocol):
 
     def deliver(self, handle: str, content: bytes) -> words.Delivered:
         """Keeps a respondent's sealed answer, and gives the receipt. Raises EnrolmentRefused."""
+
+    def serve(self, handle: str, key: bytes, signature: bytes) -> None:
+        """Keeps a trustee's key for letters. Raises EnrolmentRefused."""
+
+    def keys(self) -> list[words.SignedKey]:
+        """The keys of the trustees who have come so far."""
 
     def waiting(self) -> words.Waiting:
         """The word to a respondent before the collection begins."""
@@ -106,7 +113,9 @@ class Hub:
         key: Path,
         admission: Admission,
         note: Callable[[str], None],
+        trustees: Iterable[str] = (),
     ) -> None:
+        self.room = TrusteeRoom(me, tuple(trustees))
         self.changed = asyncio.Event()
         """Set whenever somebody came, went, or is ready."""
         self.last_letter: dict[str, float] = {}
@@ -258,9 +267,12 @@ class Hub:
                 if isinstance(said, words.Leave):
                     self._log("version", f"{handle} left at the greeting: {plain(said.why)}")
                     return
-                if not isinstance(said, words.Ready):
+                if not isinstance(said, words.Ready | words.Serve):
                     raise Garbled(f"{type(said).__name__.lower()} where ready was due")
-                self._ready(handle, said)
+            if isinstance(said, words.Serve):
+                await self._attend(guest, said)
+                return
+            self._ready(handle, said)
             async with asyncio.TaskGroup() as group:
                 listener = group.create_task(self._listen(guest))
                 await self._speak(guest)
@@ -277,9 +289,10 @@ class Hub:
     def _hello(self, handle: str, nonce: bytes) -> words.Hello:
         """The first word; a stranger hears nothing of the study."""
         study, protocol = (self._study, self._protocol.number) if handle else (bytes(32), 1)
-        return words.Hello(words.VERSION, __version__, study, handle, nonce, protocol)
+        keys = self._admission.keys() if handle else []
+        return words.Hello(words.VERSION, __version__, study, handle, nonce, protocol, keys)
 
-    def _differs(self, handle: str, said: words.Ready | words.Deliver) -> str:
+    def _differs(self, handle: str, said: words.Ready | words.Serve | words.Deliver) -> str:
         """The sentence on a respondent that is of another study or version, or nothing."""
         if said.protocol != self._protocol.number:
             return self._protocol.apart(said.protocol, handle, "the collector")
@@ -305,6 +318,43 @@ class Hub:
             await guest.connection.say(receipt)
         self.changed.set()
         await guest.connection.close()
+
+    async def _attend(self, guest: Guest, said: words.Serve) -> None:
+        """Lets a trustee stay until the collection is over, and carries its frames."""
+        name, connection = guest.handle, guest.connection
+        if name not in self.room.trustees:
+            raise Garbled("a respondent that would be a trustee")
+        try:
+            if why := self._differs(name, said):
+                raise EnrolmentRefused(why)
+            self._admission.serve(name, said.key, said.signature)
+        except EnrolmentRefused as refusal:
+            self._note(f"trustee {name!r} was refused: {refusal}")
+            await connection.say(words.Refused(str(refusal), refusal.final))
+            return
+        self.room.enter(name, connection)
+        try:
+            async with asyncio.TaskGroup() as group:
+                listener = group.create_task(self._carry(name, connection))
+                while self._end is None:
+                    guest.news.clear()
+                    await guest.news.wait()
+                await connection.say(self._end)
+                listener.cancel()
+        finally:
+            self.room.leave(name, connection)
+
+    async def _carry(self, name: str, connection: Connection) -> None:
+        """Takes what a trustee sends, until it is cut off."""
+        while True:
+            said = await connection.read()
+            if isinstance(said, bytes):
+                await self.room.take(name, said)
+            elif isinstance(said, words.Done):
+                self.room.done.add(name)
+                self.room.changed.set()
+            else:
+                raise Garbled(f"{type(said).__name__.lower()} is not for a trustee to say here")
 
     async def _speak(self, guest: Guest) -> None:
         """Tells a respondent how things stand, and carries its letters, until there is nothing more to say."""

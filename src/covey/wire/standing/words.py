@@ -23,6 +23,14 @@ VersionNumber = Annotated[int, Meta(ge=1, lt=1 << 32)]
 """A protocol's version, as the speaker has it."""
 
 
+class SignedKey(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A trustee's key for the letters of one collection, with its signature."""
+
+    trustee: Name
+    key: Bytes32
+    signature: Bytes64
+
+
 class Hello(Word, frozen=True, tag="hello", omit_defaults=True):
     """The collector's first word; a caller without a certificate hears no handle and nothing of study and protocol."""
 
@@ -32,6 +40,8 @@ class Hello(Word, frozen=True, tag="hello", omit_defaults=True):
     handle: Annotated[str, Meta(max_length=64)]
     nonce: Bytes32
     protocol: VersionNumber = 1
+    keys: Annotated[list[SignedKey], Meta(max_length=3)] = []
+    """Those of the trustees who have come so far."""
 
 
 class Enrol(Word, frozen=True, tag="enrol"):
@@ -62,6 +72,26 @@ class Ready(Word, frozen=True, tag="ready"):
     study: Bytes32
     software: Name
     protocol: VersionNumber = 1
+
+
+class Serve(Word, frozen=True, tag="serve"):
+    """A trustee's word that it stays, and the key to which letters are sealed."""
+
+    study: Bytes32
+    software: Name
+    key: Bytes32
+    signature: Bytes64
+    protocol: VersionNumber = 1
+
+
+class Meet(Word, frozen=True, tag="meet"):
+    """The collector's word that all trustees are here: from now on frames among them are carried."""
+
+    keys: Annotated[list[SignedKey], Meta(min_length=3, max_length=3)]
+
+
+class Done(Word, frozen=True, tag="done"):
+    """A trustee's word that it has written down what the run leaves, and needs nobody any more."""
 
 
 class Deliver(Word, frozen=True, tag="deliver"):
@@ -125,5 +155,20 @@ class Leave(Word, frozen=True, tag="leave"):
 
 
 Said: TypeAlias = (
-    Hello | Enrol | Enrolled | Refused | Ready | Deliver | Delivered | Waiting | Begin | Have | Ack | Over | Leave
+    Hello
+    | Enrol
+    | Enrolled
+    | Refused
+    | Ready
+    | Serve
+    | Meet
+    | Done
+    | Deliver
+    | Delivered
+    | Waiting
+    | Begin
+    | Have
+    | Ack
+    | Over
+    | Leave
 )
