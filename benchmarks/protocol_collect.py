@@ -1,10 +1,9 @@
-"""`collect` with thousands of respondents: time, memory, bytes, and where they go; its loss beside the curve's own.
+"""`collect` with thousands of respondents: time, memory, bytes, and where they go.
 
-Each run is a process of its own, so that its memory is its own: the collector and all respondents in one process, on
+Each run is a process of its own, so that its memory is its own: all parties in one process, on
 rows of Adult, which is looked for beside the project (shared/data/adult).
 `python -m benchmarks collect scale|retrieval|growth|loss` runs a part, `… growth 1000:16384:10` one point of it
-(respondents, cells, k); `beside` puts both methods' losses side by side, as trusted parties would release; results are
-kept by part.
+(respondents, cells, k); results are kept by part.
 """
 
 from __future__ import annotations
@@ -12,19 +11,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+import covey
 from benchmarks import _adult
 from benchmarks._measuring import Row, apart, peak_megabytes, run_parts
 from covey.anonymizers.hilbert import hilbert
 from covey.anonymizers.problem import Problem
 from covey.bench.papers.collect import CurveOrder
 from covey.measures import integer_costs
-from covey.party.simulate.respondents import load_rows, simulate
-from covey.protocols import of_study
-from covey.protocols.collect.parameters import Parameters, trees_of
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.letters import letters_of, load_rows
+from covey.protocols.as_printed.collect.parameters import Parameters, trees_of
 from covey.study import Study
 from covey.study.study import RESPONDENTS
 
@@ -32,7 +33,8 @@ CENSUS = {"age": 80, "sex": 2, "education": 6, "region": 9, "occupation": 50}
 QUASI = ("age", "sex", "race", "marital-status", "education", "occupation")
 
 
-CURVE = 'method = "curve"\n'
+CURVE = "as_printed = true\n"
+TRUSTEES = ("trustee0", "trustee1", "trustee2")
 COLLECTOR = '[parties.collector]\nrole = "collector"\n'
 
 
@@ -52,8 +54,8 @@ def census_study(k: int, options: str = "") -> Study:
         'missing = "error"\n'
         for name, size in CENSUS.items()
     )
-    rest = '[columns.income]\nrole = "sensitive"\nvalues = ["low", "high"]\n'
-    return Study.parse(_adult.head("collect", "respondents", k, CURVE + options) + columns + rest + COLLECTOR)
+    income = '[columns.income]\nrole = "sensitive"\nvalues = ["low", "high"]\n'
+    return Study.parse(_adult.head("collect", "respondents", k, CURVE + options) + columns + income + COLLECTOR)
 
 
 def census_rows(count: int, seed: int = 1) -> pa.Table:
@@ -68,9 +70,9 @@ def census_rows(count: int, seed: int = 1) -> pa.Table:
 
 def rows_of(study: Study, count: int, seed: int = 1) -> pa.Table:
     """Rows of Adult, drawn without replacement."""
-    whole = _adult.people().select([column.name for column in study.columns])
-    order = np.random.default_rng(seed).permutation(whole.num_rows)[:count]
-    return whole.take(pa.array(np.sort(order)))
+    table = _adult.people().select([column.name for column in study.columns])
+    order = np.random.default_rng(seed).permutation(table.num_rows)[:count]
+    return table.take(pa.array(np.sort(order)))
 
 
 def one(respondents: int, cells: int, k: int) -> Row:
@@ -78,66 +80,65 @@ def one(respondents: int, cells: int, k: int) -> Row:
     census = cells >= math.prod(CENSUS.values())
     study = (census_study if census else study_of)(k, f"grid = {cells}")
     terms, table = Parameters.of(study), census_rows(respondents) if census else rows_of(study, respondents)
-    begun, computed = time.monotonic(), time.process_time()
-    release = simulate(study, table, seed=1)
-    seconds, computed = time.monotonic() - begun, time.process_time() - computed
-    summary = release.summary
-    per_party = summary["per_party"]
-    assert isinstance(per_party, dict)
-    total = sum(party["bytes"] for party in per_party.values())
+    release, figures = simulated(study, table)
+    total = sum(figures.pop("sent").values())
     return {
         "respondents": respondents,
         "cells": terms.grid.cells,
-        "k": k,
         "retrieval": "private" if terms.private_retrieval else "broadcast",
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(computed, 1),
-        "peak_megabytes": peak_megabytes(),
         "bytes_per_respondent": round(total / respondents),
-        "sent_by_respondent": round(per_party["respondents"]["bytes"] / respondents),
-        "rounds": summary["rounds"],
-        "lm": round(release.loss.lm or 0.0, 5),
+        **figures,
         "central_lm": round(central_loss(study, table, k), 5),
-        "phases": {phase["name"]: phase["seconds"] for phase in summary["phases"]},  # type: ignore[attr-defined]
+        "phases": {phase["name"]: phase["seconds"] for phase in release.summary["phases"]},  # type: ignore[attr-defined]
     }
 
 
-def peeling_study(trustees: int, nodes: int, k: int) -> Study:
-    """Eight columns of Adult, a row a respondent, to be peeled."""
-    named = "".join(f'[parties.trustee{place}]\nrole = "trustee"\n' for place in range(trustees))
-    columns = _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY
-    head = _adult.head("collect", "respondents", k, f"nodes = {nodes}")
-    return Study.parse(head + columns + COLLECTOR + named, _adult.FOLDER)
-
-
-def peeled(respondents: int, trustees: int, nodes: int, k: int) -> Row:
-    """One run by peeling, in this process, with so many named trustees: eight columns of Adult."""
-    study = peeling_study(trustees, nodes, k)
-    table = rows_of(study, respondents)
-    begun, computed = time.monotonic(), time.process_time()
-    release = simulate(study, table, seed=1)
-    seconds, computed = time.monotonic() - begun, time.process_time() - computed
-    per_party = release.summary["per_party"]
-    assert isinstance(per_party, dict)
-    return {
-        "respondents": respondents,
-        "trustees": trustees,
-        "nodes": nodes,
-        "k": k,
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(computed, 1),
+def simulated(study: Study, table: pa.Table) -> tuple[covey.Release, dict[str, Any]]:
+    """A run in this process: its release, what it took, and the bytes that each party sent."""
+    start, work = time.monotonic(), time.process_time()
+    release = covey.simulate(study, {RESPONDENTS: table}, seed=1)
+    sent = {name: figures["bytes"] for name, figures in release.summary["per_party"].items()}  # type: ignore[attr-defined]
+    return release, {
+        "k": study.privacy.k,
+        "seconds": round(time.monotonic() - start, 1),
+        "cpu_seconds": round(time.process_time() - work, 1),
         "peak_megabytes": peak_megabytes(),
-        "sent_by_respondent": round(per_party["respondents"]["bytes"] / respondents),
-        "sent_by_trustee": round(per_party["trustee0"]["bytes"]),
-        "sent_by_collector": round(per_party["collector"]["bytes"]),
+        "sent": sent,
+        **({"sent_by_respondent": round(sent[RESPONDENTS] / table.num_rows)} if RESPONDENTS in sent else {}),
         "rounds": release.summary["rounds"],
         "lm": round(release.loss.lm or 0.0, 5),
     }
 
 
-def measure_peeling(asked: list[str]) -> Iterator[Row]:
-    """Runs by peeling: respondents, trustees, nodes and k, as in `2000:3:128:10`."""
-    for text in asked or ["500:3:128:10", "2000:3:128:10", "2000:5:128:10"]:
+def peeling_study(k: int) -> Study:
+    """Eight columns of Adult, a row a respondent, to be peeled by three trustees."""
+    trustees = "".join(f'[parties.{name}]\nrole = "trustee"\n' for name in TRUSTEES)
+    columns = _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY
+    return Study.parse(_adult.head("peel", "respondents", k) + columns + COLLECTOR + trustees, _adult.FOLDER)
+
+
+def peeled(respondents: int, k: int) -> Row:
+    """One run on letters, all four parties in this process: eight columns of Adult."""
+    study = peeling_study(k)
+    rows, start = rows_of(study, respondents), time.process_time()
+    letters = letters_of(study, "collector", rows, seed_of(1)).delivered
+    writing = time.process_time() - start
+    _, figures = simulated(study, rows)
+    sent = figures.pop("sent")
+    return {
+        "respondents": respondents,
+        **figures,
+        "milliseconds_a_letter": round(1000 * writing / respondents, 2),
+        "cpu_seconds_a_party": round((figures["cpu_seconds"] - writing) / 4, 1),
+        "bytes_of_a_letter": len(next(iter(letters.values()))),
+        "sent_by_trustee": sent[TRUSTEES[0]],
+        "sent_by_collector": sent["collector"],
+    }
+
+
+def measure_peeling(points: list[str]) -> Iterator[Row]:
+    """Runs by peeling: respondents and k, as in `2000:10`."""
+    for text in points or ["2000:10", "10000:10"]:
         yield apart(peeled, *map(int, text.split(":")))
 
 
@@ -157,25 +158,6 @@ def leaf_loss(study: Study, table: pa.Table, k: int) -> float:
     return hilbert(problem).loss(problem)
 
 
-def measure_beside(asked: list[str]) -> Iterator[Row]:
-    """The loss of both methods on the same eight columns, in the clear: respondents and k, as in `2000:10`."""
-    for text in asked or ["1000:5", "1000:10", "2000:10", "5000:10"]:
-        respondents, k = map(int, text.split(":"))
-        study = peeling_study(3, 128, k)
-        table = rows_of(study, respondents)
-        figures = of_study(study).ideal(study, {RESPONDENTS: load_rows(study, table)}).figures
-        if figures is None:
-            raise TypeError("a trusted party has the release")
-        head = _adult.head("collect", "respondents", k, f"{CURVE}grid = {1 << 14}")
-        curve = Study.parse(
-            head + _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY + COLLECTOR, _adult.FOLDER
-        )
-        yield {
-            "respondents": respondents, "k": k, "nodes": 128, "peel": round(float(figures.loss["lm"] or 0), 5),
-            "curve": round(central_loss(curve, table, k), 5),
-        }  # fmt: skip
-
-
 def one_of(text: str) -> Row:
     """One run in a process of its own: respondents, cells and k, as in `2000:16384:10`."""
     return apart(one, *map(int, text.split(":")))
@@ -186,9 +168,9 @@ def measure(*points: str) -> Callable[[list[str]], Iterator[Row]]:
     return lambda asked: (one_of(text) for text in asked or points)
 
 
-def measure_loss(asked: list[str]) -> Iterator[Row]:
+def measure_loss(points: list[str]) -> Iterator[Row]:
     """The release beside the centralized cut of the same records on the same grid, and on leaves."""
-    for k in map(int, asked or ["5", "10", "20"]):
+    for k in map(int, points or ["5", "10", "20"]):
         answer = apart(one, 1000, 1 << 14, k)
         study = study_of(k, f"grid = {1 << 14}")
         yield {**answer, "leaf_lm": round(leaf_loss(study, rows_of(study, 1000), k), 5)}
@@ -200,11 +182,10 @@ PARTS = {
     "growth": measure("500:16384:10", "1000:16384:10", "5000:16384:10", "10000:16384:10"),
     "loss": measure_loss,
     "peel": measure_peeling,
-    "beside": measure_beside,
 }
 
 
 def run(arguments: list[str]) -> None:
     """Measures a part, or some points of it, or all; results/collect.json keeps the rows."""
     if _adult.is_here():
-        run_parts("collect", PARTS, ("respondents", "cells", "trustees", "nodes", "k"), arguments)
+        run_parts("collect", PARTS, ("respondents", "cells", "trustees", "k"), arguments)

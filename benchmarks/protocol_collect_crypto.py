@@ -27,7 +27,7 @@ from covey.crypto.paillier import Ciphertexts
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.crypto.threshold_paillier import Primes, deal_shamir
-from covey.protocols.collect import committee
+from covey.protocols.as_printed.collect import committee
 from covey.wire import Channel
 
 BATCH = 10_000

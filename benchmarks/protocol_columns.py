@@ -1,9 +1,8 @@
-"""`cluster` and `peel` on Adult with its columns split: loss, time, rounds and bytes, with a pivot or an evaluator.
+"""`cluster` and `peel` on Adult with its columns split: loss, time, rounds and bytes.
 
 `python -m benchmarks columns` runs the parties as processes over TLS on loopback. Set COVEY_BENCH_COLUMNS to choose: a
-list like `pivot:10:2,evaluator:50:3,peel:10:3` of form, k and holders (`exact` for the paper's algorithm on the whole
-table, `peel` for `peel` with one generalization at a time, `peel16` with sixteen). A run of `peel` is compared with the
-trusted party's release, and with that of `peel` where rows are split. COVEY_BENCH_LATENCY=30ms slows every line.
+list like `pivot:10:2,peel:10:3` of form, k and holders (`peel` has a helper where two hold columns). A run of `peel` is
+compared with the trusted party's release, and the join alone is counted. COVEY_BENCH_LATENCY=30ms slows every line.
 COVEY_BENCH_ROWS takes a part of the table, drawn once; more than there are are resampled.
 
 `COVEY_BENCH_COLUMNS=beside:10,beside:50 python -m benchmarks columns` puts `generalize` on the same split in two, in
@@ -15,11 +14,12 @@ Algorithm 4 would take: one secure sum, 2m messages one after the other, for eac
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +30,14 @@ from benchmarks._adult import QUASI
 from benchmarks._measuring import Row, TlsRun, keep, over_tls, peak_megabytes
 from benchmarks._measuring import load as load_average
 from covey.bench.dataset import load
+from covey.crypto.secret import SECRET_BYTES, Secret
+from covey.mpc import Clear
 from covey.party.simulate.deal import deal
 from covey.protocols import of_study
+from covey.protocols.peel.parameters import run_of
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
+from covey.table import Table
 from covey.wire import parse_latency
 
 SPLITS = {
@@ -50,7 +54,7 @@ BESIDE = {
 }
 """The protocols on the same split, and their options."""
 KEYS = ("form", "k", "holders", "latency", "rows")
-DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "evaluator", "peel"))
+DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "peel"))
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Run:
     @property
     def peels(self) -> bool:
         """True for a run of `peel`."""
-        return self.form.startswith("peel")
+        return self.form == "peel"
 
     def study(self, folder: Path) -> Study:
         """Adult with this run's parameters, in a folder of its own; the first holder has the salary too."""
@@ -77,12 +81,11 @@ class Run:
             f"[parties.p{place}]\ncolumns = {[*own, *(['salary-class'] if not place else [])]}\n"
             for place, own in enumerate(SPLITS[self.holders])
         )
-        if self.form == "evaluator" or self.peels:
-            parties += '[parties.judge]\nrole = "evaluator"\n'
-        schedule = "exact" if self.form == "exact" else "guarded"
-        head = _adult.head("cluster", "vertical", self.k, f'schedule = "{schedule}"')
+        if self.peels and self.holders == 2:
+            parties += '[parties.judge]\nrole = "helper"\n'
+        head = _adult.head("cluster", "vertical", self.k)
         if self.peels:
-            head = _adult.head("peel", "vertical", self.k, f"window = {self.form.removeprefix('peel') or 1}")
+            head = _adult.head("peel", "vertical", self.k)
         key = '[columns.id]\nrole = "key"\n'
         return _adult.save_study(head + key + _adult.quasi_columns() + _adult.SALARY + parties, folder)
 
@@ -108,15 +111,28 @@ class Run:
         return {"form": self.form, "k": self.k, "holders": self.holders, "latency": latency, "lm": done.lm, **figures}
 
     def compared(self, study: Study, data: Mapping[str, pa.Table], done: TlsRun) -> Row:
-        """A run of `peel` beside the trusted party's release."""
-        ideal = of_study(study).ideal(study, load(study, data)).release
+        """A run of `peel` beside the trusted party's release, and its join alone."""
+        tables = load(study, data)
+        ideal = of_study(study).ideal(study, tables).release
+        join = joined(study, tables)
         sent = done.summary["per_party"]
         megabytes = {name: round(each["bytes"] / 1e6, 1) for name, each in sent.items()}  # type: ignore[attr-defined]
         return {
             "as the trusted party's": ideal is not None and canonical_csv(arrange(ideal)) == done.release,
-            "MB sent by each": megabytes, "CPU s, all parties": round(done.cpu, 1),
+            "join rounds": join.rounds, "join MB a party": round(join.bytes / 3e6, 1), "MB sent by each": megabytes,
+            "CPU s, all parties": round(done.cpu, 1),
             "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN), "load after": load_average(),
         }  # fmt: skip
+
+
+def joined(study: Study, tables: Mapping[str, Table]) -> Clear:
+    """The box after the join, in the open."""
+    run, box = (
+        replace(run_of(study), key=Secret(bytes(SECRET_BYTES))),
+        Clear([Secret(bytes([p]) * 32) for p in range(3)]),
+    )
+    asyncio.run(run.intake.take(box, {run.parties.index(name): table for name, table in tables.items()}))
+    return box
 
 
 def people(rows: int | None) -> pa.Table:
@@ -137,7 +153,7 @@ def beside(k: int, rows: int | None) -> Iterator[Row]:
             if form != "pivot":
                 text = Path(folder, "study.toml").read_text()
                 text = text.replace('protocol = "cluster"', 'protocol = "generalize"')
-                study = Study.parse(text.replace('schedule = "guarded"', options), folder)
+                study = Study.parse(text.replace("as_printed = true\n", f"as_printed = true\n{options}\n"), folder)
         figures = of_study(study).ideal(study, load(study, deal(study, people(rows)))).figures
         if figures is not None:
             lm = round(float(figures.loss["lm"] or 0), 4)

@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import Owns, keeps, keeps_exactly, turn
-from covey.protocols.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.groups import Group, divisible, joined
+from covey.protocols.as_printed.federate.ideal import Owns, keeps, keeps_exactly, turn
+from covey.protocols.as_printed.federate.parameters import Parameters
 
 T = TypeVar("T")
 """What a provider learns of one group."""

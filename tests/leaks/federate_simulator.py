@@ -22,8 +22,8 @@ from covey.crypto.group import Point, Scalars, generator_times
 from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
-from covey.protocols.federate import largest, score
-from covey.protocols.federate.comparison import (
+from covey.protocols.as_printed.federate import largest, score
+from covey.protocols.as_printed.federate.comparison import (
     HIDING,
     BlindedDigits,
     Digits,
@@ -32,7 +32,7 @@ from covey.protocols.federate.comparison import (
     slot_bits,
     starts,
 )
-from covey.protocols.federate.cutting import (
+from covey.protocols.as_printed.federate.cutting import (
     RANGE_BITS,
     SCORE_BITS,
     Above,
@@ -43,10 +43,10 @@ from covey.protocols.federate.cutting import (
     to_vector,
     to_words,
 )
-from covey.protocols.federate.delivery import ClassCount, ClassOrder, Summed
-from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import Owns, keeps, turn
-from covey.protocols.federate.meeting import (
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassOrder, Summed
+from covey.protocols.as_printed.federate.groups import Group, divisible, joined
+from covey.protocols.as_printed.federate.ideal import Owns, keeps, turn
+from covey.protocols.as_printed.federate.meeting import (
     BitKey,
     MembershipBits,
     NumberKey,
@@ -55,8 +55,8 @@ from covey.protocols.federate.meeting import (
     _prove,
     room_for,
 )
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.thresholds import tests_of, width_of
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.thresholds import tests_of, width_of
 from covey.secure import ciphers, lists
 from covey.wire import Channel, gather
 

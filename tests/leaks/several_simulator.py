@@ -20,16 +20,16 @@ from covey.arrays import Longs, Words
 from covey.crypto import sharing
 from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.federate import checking, largest, score, several_cost
-from covey.protocols.federate.checking import Shown
-from covey.protocols.federate.cutting import Candidates, Halves, to_vector, to_words
-from covey.protocols.federate.delivery import ClassCount, ClassOrder
-from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import Owns, keeps, turn
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.several import digest
-from covey.protocols.federate.shared_numbers import DealtNumbers, OpenedPart
-from covey.protocols.federate.thresholds import tests_of
+from covey.protocols.as_printed.federate import checking, largest, score, several_cost
+from covey.protocols.as_printed.federate.checking import Shown
+from covey.protocols.as_printed.federate.cutting import Candidates, Halves, to_vector, to_words
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassOrder
+from covey.protocols.as_printed.federate.groups import Group, divisible, joined
+from covey.protocols.as_printed.federate.ideal import Owns, keeps, turn
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.several import digest
+from covey.protocols.as_printed.federate.shared_numbers import DealtNumbers, OpenedPart
+from covey.protocols.as_printed.federate.thresholds import tests_of
 from covey.protocols.shared.agree import agree
 from covey.secure import coin, shares
 from covey.secure.threshold_test import Dealt

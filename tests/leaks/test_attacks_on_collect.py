@@ -18,8 +18,8 @@ from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, joi
 from covey.crypto.group import Points
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
-from covey.protocols.collect import answers, index, keys, release, submit, zero_test
-from covey.protocols.collect.parameters import Parameters, trees_of
+from covey.protocols.as_printed.collect import answers, index, keys, release, submit, zero_test
+from covey.protocols.as_printed.collect.parameters import Parameters, trees_of
 from covey.wire import frame
 from covey.wire.message import decode
 

@@ -22,7 +22,7 @@ from covey.crypto import sharing
 from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.protocols.cluster_rows import rings
+from covey.protocols.as_printed.cluster_rows import rings
 from covey.secure import conjunction
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, Message

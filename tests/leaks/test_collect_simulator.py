@@ -27,11 +27,11 @@ from tests.protocols.collectors import anyone
 from covey.arrays import Bits, Longs
 from covey.crypto.elgamal import Ciphertexts, encrypt
 from covey.crypto.group import Scalars
-from covey.protocols.collect import answers, collector, fetch, respondent, zero_test
-from covey.protocols.collect.answers import Answers, Layout
-from covey.protocols.collect.keys import Membership
-from covey.protocols.collect.line import cut_line
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import answers, collector, fetch, respondent, zero_test
+from covey.protocols.as_printed.collect.answers import Answers, Layout
+from covey.protocols.as_printed.collect.keys import Membership
+from covey.protocols.as_printed.collect.line import cut_line
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.protocols.protocol import Seat
 from covey.wire import frame
 from covey.wire.message import decode, tag_of

@@ -13,8 +13,8 @@ from tests.harness.trial import Trial
 from covey.crypto.group import POINT_BYTES
 from covey.crypto.rng import Rng
 from covey.party.record.transcript import Entry
-from covey.protocols.federate import leakage
-from covey.protocols.federate.parameters import Parameters
+from covey.protocols.as_printed.federate import leakage
+from covey.protocols.as_printed.federate.parameters import Parameters
 from covey.secure import lists
 
 PEOPLE, COMMON, EXTRA = 24, 10, 6

@@ -17,11 +17,11 @@ from covey.arrays import Words
 from covey.crypto import sharing
 from covey.crypto.field import F61
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.federate import checking, several, shared_numbers
-from covey.protocols.federate.delivery import ClassCount, ClassLabels, NumberParts
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed.federate import checking, several, shared_numbers
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassLabels, NumberParts
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.role import provider, recipient
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure import shares
 from covey.secure.declare import Leakage

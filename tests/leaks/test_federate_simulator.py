@@ -38,16 +38,16 @@ from covey.crypto.group import powers
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng
 from covey.errors import Unmet
-from covey.protocols.federate import score
-from covey.protocols.federate.comparison import HIDING, BlindedDigits, Flags, MaskedCiphertexts, starts
-from covey.protocols.federate.cutting import Above, Candidates, Scores
-from covey.protocols.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled, Veils
-from covey.protocols.federate.ideal import divide
-from covey.protocols.federate.meeting import MembershipBits, NumberKey, room_for
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.thresholds import by_value
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed.federate import score
+from covey.protocols.as_printed.federate.comparison import HIDING, BlindedDigits, Flags, MaskedCiphertexts, starts
+from covey.protocols.as_printed.federate.cutting import Above, Candidates, Scores
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled, Veils
+from covey.protocols.as_printed.federate.ideal import divide
+from covey.protocols.as_printed.federate.meeting import MembershipBits, NumberKey, room_for
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.role import provider, recipient
+from covey.protocols.as_printed.federate.thresholds import by_value
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.ciphers import Ciphers
 from covey.secure.declare import Leakage

@@ -13,12 +13,12 @@ from tests.harness.network import seed_of
 
 from covey.arrays import Bits, Floats
 from covey.crypto.rng import Rng, derive
-from covey.protocols.federate.cutting import Halves
-from covey.protocols.federate.groups import Group
-from covey.protocols.federate.ideal import keeps, turn
-from covey.protocols.federate.meeting import MembershipBits
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed.federate.cutting import Halves
+from covey.protocols.as_printed.federate.groups import Group
+from covey.protocols.as_printed.federate.ideal import keeps, turn
+from covey.protocols.as_printed.federate.meeting import MembershipBits
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.wire import frame as frames
 from covey.wire.message import decode, tag_of
 

@@ -10,7 +10,7 @@ import pytest
 from tests.harness.parties import SESSION, Outcome, Role, run_parties
 
 from covey.crypto.group import hash_to_group
-from covey.protocols.federate import cardinality
+from covey.protocols.as_printed.federate import cardinality
 from covey.secure import align, join, shuffle
 from covey.wire import Channel
 

@@ -28,10 +28,9 @@ from covey.crypto.secret import Secret
 from covey.crypto.sodium import Operand
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Result, Seat
-from covey.protocols.shared.rows import carried
-from covey.protocols.suppress import ideal
-from covey.protocols.suppress.layout import BinLayout, Bounds
-from covey.protocols.suppress.messages import (
+from covey.protocols.as_printed.suppress import ideal
+from covey.protocols.as_printed.suppress.layout import BinLayout, Bounds
+from covey.protocols.as_printed.suppress.messages import (
     CiphertextPart,
     Issued,
     Offered,
@@ -44,10 +43,10 @@ from covey.protocols.suppress.messages import (
     send_tuples,
     spell_rows,
 )
-from covey.protocols.suppress.parameters import AUTHORITY, Parameters
-from covey.protocols.suppress.role import authority, holder
-from covey.protocols.suppress.run import in_lanes
-from covey.protocols.suppress.tuples import (
+from covey.protocols.as_printed.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.as_printed.suppress.role import authority, holder
+from covey.protocols.as_printed.suppress.run import in_lanes
+from covey.protocols.as_printed.suppress.tuples import (
     JointClasses,
     KeptTuples,
     Labels,
@@ -56,6 +55,7 @@ from covey.protocols.suppress.tuples import (
     key_of,
     number_of,
 )
+from covey.protocols.shared.rows import carried
 from covey.secure import listing
 from covey.secure.declare import Leakage
 from covey.secure.listing import Compare, EncryptNumbers, Settle, spell_numbers

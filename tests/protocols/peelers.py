@@ -49,6 +49,8 @@ def study_of(
     protocol: str = "peel",
 ) -> Study:
     """A small study; with `note` it carries a column whose values it does not list."""
+    if protocol == "cluster":
+        options += '\nas_printed = true\ncalls = "turn"'
     text = (
         f'[study]\nname = "small"\nprotocol = "{protocol}"\npartition = "horizontal"\n{head}\n[privacy]\nk = {k}\n'
         f"{privacy}\n"

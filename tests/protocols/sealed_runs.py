@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,15 +12,31 @@ from tests.reference.studies import Drawn
 from covey.arrays import Longs, Words
 from covey.mpc import Box, joined, stacked, width_of
 from covey.protocols.peel.agenda import Labels, Window
-from covey.protocols.peel.rule import Classes, Peeling, Reached, peel
+from covey.protocols.peel.coding import side_by_side
+from covey.protocols.peel.disclosures import CELLS
+from covey.protocols.peel.narrowing import borne_alone
+from covey.protocols.peel.rule import Peeling, Reached, peel
 from covey.protocols.peel.sizes import BITS, based, joint_records, padded
 
-Told = tuple[list[tuple[tuple[str, ...], Node, list[int]]], list[int], int]
-"""The classes (labels, node, cells), the records left before each window, and how many are withheld."""
+Told = tuple[list[tuple[tuple[str, ...], Node, list[int]]], list[int], int, list[bool]]
+"""The classes (labels, node, cells), the records left before each window, how many are withheld, and for each part of
+the cells if one released record alone has it."""
+
+DROPPED = (0, 1, 2)
+"""The parts of a cell that are exact columns here: the number of a record without so many of its last bits."""
 
 
 async def going(_: Peeling) -> None:
     """Goes on after a window."""
+
+
+def words_of(drawn: Drawn, holder: int) -> Words:
+    """Returns the words that the rule reads: digits, the holder's number, watched values."""
+    terms, table = drawn.terms, drawn.tables[holder]
+    widths = [*(column.width for column in terms.coding.columns), *terms.conditions.widths]
+    beside = [np.full(table.rows, holder), *(table.values(column.name).codes for column in terms.watched)]
+    attributes = [number.astype(np.uint64) for number in beside[: len(terms.conditions.widths)]]
+    return side_by_side([*terms.coding.words(table.codes), *attributes], widths)
 
 
 async def begun(box: Box, place: int, drawn: Drawn, *, private: bool) -> Peeling:
@@ -32,7 +49,7 @@ async def begun(box: Box, place: int, drawn: Drawn, *, private: bool) -> Peeling
     records = await joint_records(box, await box.together(*shared), drawn.study.privacy.k)
     parts, first, cell_bits = [], 0, width_of(sum(sizes))
     for holder, table in enumerate(drawn.tables):
-        words, rows = terms.words(table, holder), records if private else table.rows
+        words, rows = words_of(drawn, holder), records if private else table.rows
         cells = np.arange(first, first + table.rows, dtype=np.uint64)[np.newaxis]
         if private:
             words = padded(words, terms.width, rows)
@@ -43,7 +60,7 @@ async def begun(box: Box, place: int, drawn: Drawn, *, private: bool) -> Peeling
         )
         parts.append(joined(*columns))
         first += table.rows
-    return Peeling(await based(box, stacked(*parts), empty=private), len(terms.trees))
+    return Peeling(await based(box, stacked(*parts), records, empty=private), len(terms.trees))
 
 
 async def released(
@@ -63,16 +80,15 @@ async def released(
     state = state or await begun(box, place, drawn, private=private)
     terms, records = drawn.terms, len(drawn.records)
 
-    async def agreed(classes: Classes, withheld: int) -> None:
-        assert withheld + int(classes.sizes.sum()) == records
-
-    release = await peel(box, state, terms.coding, terms.conditions, terms.agenda(records, reference), reached, agreed)
-    assert release.cells is not None
-    classes = []
+    release = await peel(box, state, terms.coding, terms.conditions, terms.agenda(records, reference), reached)
+    assert release.withheld + int(release.classes.sizes.sum()) == records
+    exact = [slice(0, width_of(records) - dropped) for dropped in DROPPED]
+    alone = await borne_alone(box, release.cells, exact)
+    cells, classes = await box.open(release.cells, says=CELLS), []
     for number, (row, node) in enumerate(zip(release.classes.labels, release.classes.nodes.tolist(), strict=True)):
         labels = tuple(tree.labels[label] for tree, label in zip(terms.trees, row, strict=True))
-        classes.append((labels, tuple(node), sorted(release.cells[release.number == number].tolist())))
-    return sorted(classes), [window.left for window in state.windows], release.withheld
+        classes.append((labels, tuple(node), sorted(cells[release.number == number].tolist())))
+    return sorted(classes), [window.left for window in state.windows], release.withheld, alone.tolist()
 
 
 def _given(place: int, holder: int, words: Words) -> Words | None:
@@ -80,20 +96,31 @@ def _given(place: int, holder: int, words: Words) -> Words | None:
 
 
 def expected(drawn: Drawn, reference: Sequence[Longs] | None) -> Told:
-    """Returns the same from the reference; the public policy alone is the rule's own."""
+    """Returns the same from the reference; the public policy alone is the rule's own.
+
+    Nodes that are visited in turn the reference visits one by one; a window ends at one that a record leaves at.
+    """
     agenda, windows = drawn.terms.agenda(len(drawn.records), reference), list[Window]()
     trees, height = drawn.terms.trees, len(drawn.terms.trees)
+    ahead: list[Node] = []
 
     def policy(classes: Sequence[Class], left: int) -> list[Node]:
+        if ahead and left == windows[-1].left:
+            windows[-1] = Window(np.vstack([windows[-1].nodes, np.array(ahead[0], np.int32)]), left)
+            return [ahead.pop(0)]
         boxes = [[tree.labels.index(label) for tree, label in zip(trees, own, strict=True)] for _, own, _ in classes]
         order = sorted(range(len(classes)), key=lambda place: (*classes[place][0], *boxes[place]))
         labels = np.array([boxes[place] for place in order], np.int32).reshape(-1, height)
         sizes = np.array([len(classes[place][2]) for place in order], np.int64)
         nodes = agenda.next(windows, left, Labels(labels, sizes))
+        first = nodes[:1] if agenda.one_by_one else nodes
+        ahead[:] = [tuple(node) for node in nodes[len(first) :].tolist()]
         if len(nodes):
-            windows.append(Window(nodes, left))
-        return [tuple(node) for node in nodes.tolist()]
+            windows.append(Window(first, left))
+        return [tuple(node) for node in first.tolist()]
 
-    classes, history = peeled(drawn.records, drawn.asked, drawn.terms.conditions.by_node, policy)
+    classes, _ = peeled(drawn.records, drawn.asked, drawn.terms.conditions.by_node, policy)
     told = [(narrowest(members), node, sorted(record.cell for record in members)) for node, _, members in classes]
-    return sorted(told), history, len(drawn.records) - sum(len(members) for _, _, members in classes)
+    cells = [cell for _, _, own in told for cell in own]
+    alone = [1 in Counter(cell >> dropped for cell in cells).values() for dropped in DROPPED]
+    return sorted(told), [window.left for window in windows], len(drawn.records) - len(cells), alone

@@ -39,16 +39,19 @@ missing = "error"
 """
 _SPLIT = '[parties.north]\ncolumns = ["place"]\n[parties.south]\ncolumns = ["sex", "ill"]\n'
 _OPTIONS = {
-    "suppress": 'encryption = "elgamal"',
-    "suppress of two": 'encryption = "elgamal"',
+    "cluster": 'calls = "turn"',
+    "cluster of two": 'calls = "turn"',
+    "suppress of two": 'encryption = "elgamal"\ncompare = "bins"',
     "count": 'column = "place"\nlevel = 1',
     "federate": 'population = "population.csv"',
-    "collect": "nodes = 2",
-    "collect by curve": 'method = "curve"\ngrid = 8\ncommittee = 3',
+    "collect": "grid = 8\ncommittee = 3",
 }
-ROWS = tuple(f"{name}{parties}" for name in ("peel", "cluster", "suppress", "count") for parties in ("", " of two"))
+ROWS = (
+    *(f"{name}{parties}" for name in ("peel", "cluster", "count") for parties in ("", " of two")), "suppress of two",
+)  # fmt: skip
 COLUMNS = ("peel by columns", "cluster by columns", "generalize", "federate")
-RESPONDENTS = ("collect", "collect by curve")
+RESPONDENTS = ("peel by respondents", "collect")
+PRINTED = ("cluster", "suppress", "generalize", "federate", "collect")
 EVERY = (*ROWS, *COLUMNS, *RESPONDENTS)
 
 
@@ -62,13 +65,16 @@ def study_of(name: str, folder: Path, k: int, people: int) -> Study:
         parties = "".join(f"[parties.{site}]\n" for site in sites_of(name))
         parties += '[parties.other]\nrole = "helper"\n' if name == "peel of two" else ""
     elif name in COLUMNS:
-        roles = {"peel by columns": "evaluator", "federate": "recipient"}
+        roles = {"peel by columns": "helper", "federate": "recipient"}
         parties = _SPLIT + (f'[parties.other]\nrole = "{roles[name]}"\n' if name in roles else "")
     else:
         parties = '[parties.office]\nrole = "collector"\n'
+        if name == "peel by respondents":
+            parties += "".join(f'[parties.{site}]\nrole = "trustee"\n' for site in SITES)
     asked = f'protocol = "{name.split(maxsplit=1)[0]}"\npartition = "{partition}"\n[privacy]\nk = {k}\n'
     columns = _COLUMNS.format(key="key" if name in COLUMNS else "identifier")
-    options = f"[protocol]\n{_OPTIONS.get(name, '')}\n"
+    printed = "as_printed = true\n" if name.startswith(PRINTED) else ""
+    options = f"[protocol]\n{printed}{_OPTIONS.get(name, '')}\n"
     (folder / "study.toml").write_text(f'[study]\nname = "small"\n{asked}{options}{columns}{parties}')
     return Study.load(folder / "study.toml")
 

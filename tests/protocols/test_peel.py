@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.protocols.peelers import Person, draw_people, frame_of, study_of, tables_of
 
 import covey
-from covey.errors import InputError, Unmet
+from covey.arrays import Words
+from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.protocols import find, of_study
+from covey.protocols.peel.record_word import RecordWord
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Party, Study
+from covey.table import Table
 
 
 def hands_of(study: Study, people: Mapping[str, Sequence[Person]]) -> dict[str, pa.Table]:
@@ -46,11 +50,63 @@ def test_the_holders_get_the_release_of_a_trusted_party_and_a_helper_gets_none(
     assert all("the released cells" not in line for line in release.ledger.get("office", []))
 
 
+@pytest.mark.parametrize("head", ["", 'sizes = "public"'])
+def test_checks_change_no_byte_of_the_release_and_every_summary_says_if_there_were_any(head: str) -> None:
+    people, content = draw_people(3, 20, seed=2), dict[str, bytes]()
+    for cheating in ("detect", "trust"):
+        study = study_of(3, head=head, options=f'cheating = "{cheating}"', note=True)
+        release = covey.simulate(study, hands_of(study, people), seed=1)
+        content[cheating] = release.content
+        assert release.summary["computing"] == ["p0", "p1", "p2"]
+        assert release.summary["cheating"] == cheating
+        checked = cheating == "detect"
+        assert ("soundness_bits" in release.summary) == checked
+        assert any("is not caught" in line for line in release.ledger["p0"]) != checked
+        assert any("is stopped before anything" in line for line in release.ledger["p0"]) == checked
+        if checked:
+            assert isinstance(release.summary["soundness_bits"], int)
+            assert release.summary["soundness_bits"] >= 40
+    assert content["detect"] == content["trust"]
+
+
+@pytest.mark.parametrize("head", ["", 'sizes = "public"'])
+def test_a_holder_whose_rows_have_unknown_cells_is_named_before_anything_else_is_opened(
+    head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_of(3, head=head, note=True)
+    tables, words = tables_of(study, draw_people(3, 20, seed=2)), RecordWord.words
+
+    def beyond(word: RecordWord, table: Table) -> Words:
+        """Says that a man's sex is the third of two."""
+        honest = words(word, table)
+        first = word.terms.coding.starts[1]
+        if table is tables["p1"]:
+            honest[first // 64, 0] |= np.uint64(0b11 << 62 - first % 64)
+        return honest
+
+    monkeypatch.setattr(RecordWord, "words", beyond)
+    with pytest.raises(PeerError, match="cells that the study does not know") as raised:
+        of_study(study).ideal(study, tables)
+    assert raised.value.party == "p1"
+
+
+def test_a_holder_that_shares_other_rows_than_it_counts_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, words = study_of(3), RecordWord.words
+    tables = tables_of(study, draw_people(3, 20, seed=2))
+
+    def fewer(word: RecordWord, table: Table) -> Words:
+        """Leaves out the last row."""
+        return words(word, table.select(np.arange(table.rows - (table is tables["p1"]))))
+
+    monkeypatch.setattr(RecordWord, "words", fewer)
+    with pytest.raises(Aborted, match="another number of rows than it said"):
+        of_study(study).ideal(study, tables)
+
+
 @pytest.mark.parametrize(("study", "error", "words"), [
     (study_of(2), Unmet, "add a third office that holds no data"),
     (study_of(3, options='computing = ["p0", "p1", "p9"]'), InputError, "names 'p9'"),
     (with_helper(study_of(3, options='computing = ["p0", "p1", "p2"]')), InputError, "helper and does not compute"),
-    (study_of(3, options='cheating = "detect"'), InputError, 'cheating = "detect" is not part'),
     (study_of(3, options='frequencies = "reference"'), InputError, "name a file"),
 ])  # fmt: skip
 def test_a_study_that_cannot_run_is_refused_with_what_to_do(study: Study, error: type[Exception], words: str) -> None:

@@ -1,197 +1,212 @@
-"""`peel` with columns split: the release of a trusted party, whoever holds which columns, and what is refused."""
+"""The sealed `peel` of columns: the release of a trusted party, whoever holds which columns, and what is refused."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.harness.columns_cases import THREE, TWO, Person, draw_people, stream_of, tables_of
-from tests.harness.harness import answers, lines, run
-from tests.harness.peel_columns_cases import ASKED, study_of, trial_of
+from tests.harness.harness import run
+from tests.harness.peel_columns_cases import FOUR, study_of, trial_of
+from tests.harness.spent import spent
 from tests.harness.tiers import few_first
+from tests.protocols.column_runs import KEY, ask, due, in_the_open, on_shares, parts_of, reached
+from tests.protocols.sealed_runs import expected
+from tests.protocols.test_sealed_rule import listed
+from tests.reference.column_studies import draw_columns
+from tests.unit.mpc.boxes import seeds_of
 
-from covey.crypto.group import ORDER
-from covey.errors import InputError, Unmet
-from covey.party.plan import make_plan
+import covey
+from covey.errors import InputError, StudyError, Unmet
+from covey.mpc import Clear
 from covey.protocols import find, named, of_study
-from covey.protocols.peel_columns import leftover, tags
-from covey.protocols.peel_columns.parameters import Parameters, Rule
-from covey.protocols.peel_columns.visits import HolderPeeling
+from covey.protocols.peel import columns
+from covey.protocols.peel.parameters import run_of
+from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 
-FOUR = {"a": ("age",), "b": ("sex", "ill"), "c": ("income",), "d": ("stay",)}
 FIVE = {"a": ("age",), "b": ("sex",), "c": ("income",), "d": ("stay",), "e": ("ill",)}
-SPLITS = (TWO, THREE, FOUR, FIVE)
+SEEDS = [
+    *range(10),
+    *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(10, 60)),
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60, 360)),
+]
 
 
-def released(study: Study, people: Sequence[Person]) -> bytes:
-    """The release that a run of all parties ends with."""
-    trial = trial_of(study, people)
-    found = answers(trial, run(trial))
-    assert found == dict(trial.ideal)
-    return next(content for content in found.values() if isinstance(content, bytes))
+def head(seed: int) -> str:
+    return 'sizes = "public"' if seed % 3 == 0 else ""
 
 
-def agrees(seed: int) -> None:
-    """A generated study and table: everyone who gets the release gets the trusted party's."""
-    stream = stream_of(seed, "peel generated")
-    people = draw_people(stream, 8 + stream.below(40))
-    split = SPLITS[stream.below(4)]
-    privacy, options = ASKED[stream.below(len(ASKED))]
-    study = study_of(split, k=2 + stream.below(3), privacy=privacy, options=options, recipient=stream.below(4) == 0)
-    present = {name: [row for row in range(len(people)) if stream.below(25)] for name in split}
-    try:
-        trial = trial_of(study, people, present)
-    except Unmet:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_columns_give_the_release_of_the_reference(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed(monkeypatch, seed)
+    drawn = draw_columns(seed, tmp_path, head=head(seed))
+    told, box = expected(drawn, None), Clear(seeds_of(seed))
+    if not told[0]:
         with pytest.raises(Unmet):
-            find("peel", "vertical").ideal(study, tables_of(study, people, present))
+            in_the_open(drawn, box)
         return
-    assert answers(trial, run(trial)) == dict(trial.ideal)
+    release = in_the_open(drawn, box).release
+    assert release is not None
+    assert parts_of(drawn.study, release) == parts_of(drawn.study, due(drawn, told))
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("seed", few_first(range(12), few=3))
-def test_the_release_is_a_trusted_partys(seed: int) -> None:
-    agrees(seed)
+@pytest.mark.parametrize("seed", few_first([4, 7, 9, 12, *range(20, 60)], 4))
+def test_shares_give_the_same_release_at_the_cost_that_was_foretold(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed(monkeypatch, seed)
+    drawn = draw_columns(seed, tmp_path, rows=(20, 50), head=head(seed))
+    clear = Clear(seeds_of(seed))
+    try:
+        release = in_the_open(drawn, clear).release
+    except Unmet as refused:
+        outcomes, _ = on_shares(drawn, seed)
+        assert {str(outcome.error) for outcome in outcomes.values()} == {str(refused)}
+        return
+    outcomes, ledgers = on_shares(drawn, seed)
+    assert all(ledger == clear.ledger for ledger in ledgers.values())
+    results = {name: outcome.answer for name, outcome in outcomes.items()}
+    for party in drawn.study.holders:
+        result = results[party.name]
+        assert result is not None and result.release == release
+    cost = spent(outcomes)
+    assert (cost.messages, cost.bytes) == (clear.messages, clear.bytes)
+    assert 0 <= clear.rounds - cost.rounds <= 12  # what goes to one party alone keeps nobody else waiting
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(20))
-def test_the_release_is_a_trusted_partys_on_a_thousand_tables(part: int) -> None:
-    for seed in range(1000 + 50 * part, 1050 + 50 * part):
-        agrees(seed)
+@pytest.mark.parametrize("owner", ["clinic", "office"])
+def test_exact_values_of_two_owners_are_in_no_row_as_they_belong_together(owner: str) -> None:
+    """Those of one owner stand in one row; of two owners each is permuted within its class."""
+    study, people = study_of(k=5, note=owner), draw_people(stream_of(3, "owners"), 30)
+    release = find("peel", "vertical").ideal(study, tables_of(study, people)).release
+    assert release is not None
+    assert release.num_rows >= 25
+    together = list(zip(release["ill"].to_pylist(), release["note"].to_pylist(), strict=True))
+    true = {(person[4], f"note {number}") for number, person in enumerate(people)}
+    assert true.issuperset(together) == (owner == "clinic")
 
 
-def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: pytest.MonkeyPatch) -> None:
-    people, seen = draw_people(stream_of(6, "windows"), 80), []
-    digest = HolderPeeling.digest
-
-    def heard(peeling: HolderPeeling) -> bytes:
-        seen.append((peeling.params.window, peeling.unpublished, len(peeling.boxes)))
-        return digest(peeling)
-
-    monkeypatch.setattr(HolderPeeling, "digest", heard)
-    one, many = study_of(THREE), study_of(THREE, options="window = 50")
-    assert released(one, people) == released(many, people)
-    assert len({classes for _, _, classes in seen}) == 1
-    assert {unpublished for window, unpublished, _ in seen if window == 1} == {0}
-    assert min(unpublished for window, unpublished, _ in seen if window == 50) > 0
+def test_the_release_is_the_same_whoever_holds_which_columns() -> None:
+    people = draw_people(stream_of(4, "splits"), 40)
+    studies = [study_of(split) for split in (TWO, THREE, FIVE)]
+    releases = [find("peel", "vertical").ideal(study, tables_of(study, people)).release for study in studies]
+    assert len({canonical_csv(arrange(release)) for release in releases}) == 1
 
 
-def test_values_of_two_owners_are_each_kept_diverse() -> None:
-    """Each owner hashes its own column with a secret of its own; both have to keep l."""
-    text = study_of(TWO, k=3)
-    exact = {"role": text.column("ill").role, "hierarchy": None, "singles_out": "nobody is real"}
-    columns = tuple(replace(column, **exact) if column.name == "stay" else column for column in text.columns)  # type: ignore[arg-type]
-    study = replace(text, columns=columns, privacy=replace(text.privacy, l=1.5))
-    people = draw_people(stream_of(8, "owners"), 40)
-    trial = trial_of(study, people)
-    assert Parameters.of(study).watched == ("stay", "ill")
-    assert answers(trial, run(trial)) == dict(trial.ideal)
-    assert trial.ideal["clinic"] is not None
+def test_people_whom_not_all_have_are_left_out_and_a_study_may_end_instead() -> None:
+    people, peel = draw_people(stream_of(5, "absent"), 30), find("peel", "vertical")
+    rows = {"clinic": list(range(28)), "office": list(range(2, 30))}
+    figures = peel.ideal(study_of(k=5), tables_of(study_of(k=5), people, rows)).figures
+    assert figures is not None and figures.rows + figures.withheld == 26
+    strict = study_of(k=5, head='mismatch = "abort"')
+    for split in (rows, {"clinic": list(range(30)), "office": list(range(2, 30))}):
+        with pytest.raises(Unmet, match="the holders do not have the same people"):
+            peel.ideal(strict, tables_of(strict, people, split))
+    assert peel.ideal(strict, tables_of(strict, people)).release is not None
 
 
-def test_diversity_is_told_from_multiplicities() -> None:
-    group, value = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([5, 5, 9, 1, 2, 3, 3])
-    frequent, distinct = Rule.of(study_of(privacy="l = 2")), Rule.of(study_of(privacy='l = 3\ndiversity = "distinct"'))
-    assert frequent is not None and distinct is not None
-    assert frequent.kept(group, value, 2).tolist() == [False, True]
-    assert distinct.kept(group, value, 2).tolist() == [False, True]
-    for wanted, kept in ((1.88, [True, True]), (1.9, [False, True]), (2.82, [False, True]), (2.83, [False, False])):
-        entropy = Rule.of(study_of(privacy=f'l = {wanted}\ndiversity = "entropy"'))
-        assert entropy is not None
-        assert entropy.kept(group, value, 2).tolist() == kept
+def test_a_holder_outside_is_told_why_a_run_ends_before_the_first_visit() -> None:
+    """Of four holders one does not compute: it hears of too few common people, and of people whom not all have."""
+    people = draw_people(stream_of(9, "outside"), 30)
+    every = list(range(27))
+    cases = {
+        "": (list(range(24, 30)), "fewer than k = 5 people"),
+        'mismatch = "abort"': (every[1:], "not have the same"),
+    }
+    for head, (other, words) in cases.items():
+        study = study_of(FOUR, k=5, head=head)
+        tables = tables_of(study, people, {**dict.fromkeys(FOUR, every), "d": other})
+        ends = run(replace(trial_of(study, people), tables=tables))
+        assert all(words in str(end.error) for end in ends.values()), ends
 
 
-def test_with_l_by_entropy_a_run_equals_the_ideal_and_keeps_it() -> None:
-    study = study_of(THREE, privacy='l = 1.5\ndiversity = "entropy"')
-    trial = trial_of(study, draw_people(stream_of(9, "entropy"), 40))
-    assert answers(trial, run(trial)) == dict(trial.ideal)
-    assert Parameters.of(study).rule == Rule("entropy", Fraction(3, 2))
+def test_fewer_common_people_than_k_release_nothing_and_their_number_is_not_opened() -> None:
+    people = draw_people(stream_of(6, "few"), 30)
+    rows = {"clinic": list(range(16)), "office": list(range(12, 30))}
+    study = study_of(k=5)
+    tables, run = tables_of(study, people, rows), replace(run_of(study), key=KEY)
+    box = Clear(seeds_of(1))
+    with pytest.raises(Unmet, match="fewer than k = 5 people in common"):
+        asyncio.run(run.play(box, {run.parties.index(name): table for name, table in tables.items()}, ask, reached))
+    assert [(entry.says.key, entry.width) for entry in box.ledger if entry.says.key != "order"] == [
+        ("largest", 32), ("range", 1), ("common", 1),
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("privacy", "options", "reason"),
-    [
-        ("l = 2", "window = 2", "one at a time"),
-        ("l = 2", 'leftover = "merge"', "could undo a class's l"),
-        ("k_insider = 2", "", "cannot enforce k_insider with a vertical split"),
-        ("", 'mode = "wave"', "mode"),
-    ],
-)
-def test_what_it_cannot_keep_is_refused_with_what_to_change(privacy: str, options: str, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        of_study(study_of(privacy=privacy, options=options))
+def frames_of(study: Study, people: Sequence[Person], rows: dict[str, list[int]]) -> dict[str, pa.Table]:
+    """Returns the holders' tables as they were read."""
+    frames = {}
+    for name, table in tables_of(study, people, rows).items():
+        assert table.key is not None
+        cells = {table.key.column.name: [table.key.labels[code] for code in table.key.codes.tolist()]}
+        for column, tree, codes in zip(table.quasi, table.trees, table.codes, strict=True):
+            cells[column.name] = [tree.labels[code] for code in codes.tolist()]
+        for values in table.carried:
+            cells[values.column.name] = [values.labels[code] for code in values.codes.tolist()]
+        frames[name] = pa.table(cells)
+    return frames
 
 
-def test_without_an_evaluator_the_study_is_refused_with_the_way_out() -> None:
-    text = '[study]\nname = "x"\nprotocol = "peel"\npartition = "vertical"\n[privacy]\nk = 2\n'
-    text += '[columns.id]\nrole = "key"\n[columns.a]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["1", "2"]\n'
-    text += '[columns.b]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["1", "2"]\n'
-    text += '[parties.x]\ncolumns = ["a"]\n[parties.y]\ncolumns = ["b"]\n'
-    with pytest.raises(InputError, match=r'needs one party with role = "evaluator"; without one, take .*"cluster"'):
+def test_a_key_twice_is_refused_before_anything_is_shared_and_is_not_quoted() -> None:
+    people = draw_people(stream_of(7, "twice"), 20)
+    study = study_of(k=5)
+    frames = frames_of(study, people, {name: list(range(20)) for name in TWO})
+    frames["clinic"] = pa.concat_tables([frames["clinic"], frames["clinic"].slice(0, 1)])
+    with pytest.raises(InputError, match="column 'id', 2 rows share their key with another row") as refused:
+        covey.simulate(study, frames, seed=1)
+    assert "p000" not in str(refused.value)
+
+
+def test_a_key_that_a_cheat_enters_twice_makes_no_row_of_its_own_records() -> None:
+    """Whoever enters a key twice gets one row or none: two of its records never stand for two holders'."""
+    study, people = study_of(k=2), draw_people(stream_of(8, "cheat"), 12)
+    tables = tables_of(study, people, {"clinic": range(12), "office": range(6)})
+    clinic, key = tables["clinic"], tables["clinic"].key
+    assert key is not None
+    doubled = replace(clinic.select(np.r_[0:12, 6:12]), key=replace(key, codes=np.r_[key.codes, key.codes[6:12]]))
+    run = replace(run_of(study), key=KEY)
+    given = {run.parties.index("clinic"): doubled, run.parties.index("office"): tables["office"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "keys_of", lambda table, _: [table.key.labels[code] for code in table.key.codes])
+        base = asyncio.run(run.intake.take(Clear(seeds_of(1)), given))
+    assert base.records == 6
+
+
+@pytest.mark.parametrize(("privacy", "options", "words"), [
+    ("k_insider = 2", "", "no class has people whom it does not know"),
+    ("most_of_a_class = 0.6", "", "cannot enforce most_of_a_class"),
+    ("t = 0.3", "", "cannot enforce t"),
+    ("", "window = 4", "window is gone"),
+    ("", 'leftover = "merge"', "leftover is gone"),
+])  # fmt: skip
+def test_what_columns_cannot_keep_is_refused_with_what_to_do(privacy: str, options: str, words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        study_of(privacy=privacy, options=options)
+
+
+def test_an_evaluator_of_an_earlier_study_is_told_what_to_be() -> None:
+    text = (study_of().text or "").replace('role = "helper"', 'role = "evaluator"')
+    with pytest.raises(StudyError, match='has no evaluator; role = "evaluator" is gone; use role = "helper"'):
         Study.parse(text)
-    judge = '[parties.z]\nrole = "evaluator"\n'
-    assert of_study(Study.parse(text + judge)).requirements.partition == "vertical"
-    with pytest.raises(InputError, match="no party lists column 'b'"):
-        Study.parse((text + judge).replace('[parties.y]\ncolumns = ["b"]\n', '[parties.y]\ncolumns = ["c"]\n'))
+    with pytest.raises(InputError, match='diversity = "entropy" is not for a joint study'):
+        find("peel", "vertical").judge(study_of(privacy='l = 1.5\ndiversity = "entropy"'))
 
 
-def test_a_key_twice_and_record_sets_that_differ_end_as_the_study_says() -> None:
-    people = draw_people(stream_of(2, "sets"), 20)
+def test_two_holders_without_a_helper_are_told_to_find_one() -> None:
     study = study_of()
-    with pytest.raises(InputError, match="share their key"):
-        tables_of(study, [*people, people[0]], ids=[*(f"p{row}" for row in range(20)), "p0"])
-    fewer = {"clinic": list(range(20)), "office": list(range(3, 20))}
-    trial = trial_of(study, people, fewer)
-    assert answers(trial, run(trial)) == dict(trial.ideal)
-    strict = study_of(head='mismatch = "abort"')
-    ends = run(replace(trial, study=strict))
-    assert all(isinstance(ends[name].error, Unmet) for name in ("clinic", "office"))
-    assert "clinic' has ids" in str(ends["clinic"].error)
-
-
-def test_too_much_suppression_ends_the_run_before_anything_is_shown() -> None:
-    people = draw_people(stream_of(4, "suppressed"), 12)
-    study = replace(study_of(k=12, options="nodes = 1"), suppression=0.5)
-    with pytest.raises(Unmet, match="would be suppressed"):
-        find("peel", "vertical").ideal(study, tables_of(study, people))
-    ends = run(replace(trial_of(study_of(k=12, options="nodes = 1"), people), study=study))
-    assert all(isinstance(ends[name].error, Unmet) for name in ("clinic", "office"))
-    assert not any(line.step.startswith("rows") for line in lines(ends))
-
-
-def test_the_plan_recommends_a_window_where_lines_are_slow() -> None:
-    study = study_of(THREE)
-    rows = dict.fromkeys(THREE, 3000)
-    near, far = (make_plan(study, rows, latency, 1e7) for latency in (0.0001, 0.2))
-    assert near.advice is None
-    assert far.advice is not None and "window = " in far.advice
-    assert list(near.choices) == ["window = 1", "window = 4", "window = 16", "window = 64"]
-    assert not make_plan(study_of(THREE, privacy="l = 1.5"), rows, 0.2, 1e7).choices
-    assert any("must not put together" in sentence for sentence in near.forecast.mind)
-
-
-def test_people_who_are_left_over_are_compared_exactly_or_not_at_all() -> None:
-    assert leftover.fits(study_of())
-    wide = study_of()
-    many = tuple(replace(wide.column("age"), name=f"age{place}") for place in range(40))
-    assert not leftover.fits(replace(wide, columns=many))
+    alone = replace(study, parties=tuple(party for party in study.parties if party.role != "helper"))
+    with pytest.raises(Unmet, match="add a third office that holds no data"):
+        of_study(alone)
 
 
 def test_one_name_has_a_protocol_for_rows_and_one_for_columns() -> None:
-    assert [each.requirements.partition for each in named("peel")] == ["horizontal", "vertical"]
     assert named("peel-columns") == (find("peel", "vertical"),)
     assert named("peel-rows") == (find("peel", "horizontal"),)
-    with pytest.raises(InputError, match="peel-respondents"):
-        named("peel-respondents")
-
-
-def test_inverses_are_made_by_one_inversion() -> None:
-    numbers = [3, 5, ORDER - 1]
-    assert [a * b % ORDER for a, b in zip(numbers, tags.inverses(numbers), strict=True)] == [1, 1, 1]
-    with pytest.raises(ValueError, match="invertible"):
-        tags.inverses([3, 0])
+    with pytest.raises(InputError, match="peel-letters"):
+        named("peel-letters")

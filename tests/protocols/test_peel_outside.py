@@ -38,7 +38,8 @@ from covey.protocols import Result, of_study
 from covey.protocols.peel.parameters import run_of
 from covey.protocols.peel.parties import parties_of
 from covey.protocols.peel.rule import Classes, Peeling
-from covey.protocols.protocol import Figures, Preview
+from covey.protocols.peel.run import Ask
+from covey.protocols.protocol import Figures, Preview, Recognition
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Party, Study
 from covey.wire import Channel, MemoryNetwork, gather
@@ -150,14 +151,19 @@ def test_a_no_of_one_holder_ends_the_run_for_all(against: str) -> None:
     assert len(figures) == 5 and all(shown == figures[0] for shown in figures)
 
 
+async def agree(figures: Figures, preview: Preview, own: Recognition | None, alone: Sequence[str]) -> None:
+    """Lets a run go on to its cells."""
+
+
 def played(
-    study: Study, people: Mapping[str, Sequence[Person]], ledgers: dict[str, list[Opening]] | None = None
+    study: Study,
+    people: Mapping[str, Sequence[Person]],
+    ledgers: dict[str, list[Opening]] | None = None,
+    ask: Ask = agree,
 ) -> dict[str, Outcome[Result]]:
     """Returns how each party of a run fares whose seeds are known."""
     run, seeds = run_of(study), seeds_of(1)
     tables = tables_of(study, people)
-
-    async def ask(figures: Figures, preview: Preview) -> None: ...
 
     async def reached(state: Peeling) -> None: ...
 
@@ -184,12 +190,10 @@ def test_a_holder_outside_reads_what_the_ledger_says_and_the_run_costs_what_was_
     outcomes = played(study, people, ledgers)
     clear = Clear(seeds_of(1))
 
-    async def ask(figures: Figures, preview: Preview) -> None: ...
-
     async def reached(state: Peeling) -> None: ...
 
     tables = {run.parties.index(name): table for name, table in tables_of(study, people).items()}
-    asyncio.run(run.play(clear, tables, ask, reached))
+    asyncio.run(run.play(clear, tables, agree, reached))
     cost = spent(outcomes)
     assert (cost.messages, cost.bytes) == (clear.messages, clear.bytes)
     for name in run.parties[:3]:
@@ -197,15 +201,31 @@ def test_a_holder_outside_reads_what_the_ledger_says_and_the_run_costs_what_was_
     for name in OUTSIDE:
         place = run.parties.index(name)
         entries = [entry for entry in clear.ledger if entry.to == place]
-        assert [entry.says.key for entry in entries] == ["total", "total", "classes", "classes", "cells"]
+        assert [entry.says.key for entry in entries] == ["length", "total", "classes", "classes", "alone", "cells"]
         words = [entry.width * -(-entry.records // 64) for entry in entries]
         told = [entry.records for entry in entries[:-1]]
         for sender, due_words in zip(
-            run.parties[:3], ([*told, words[-1]], [4, 4, 4, 4, words[-1]], [4, 4, 4, 4]), strict=True
+            run.parties[:3], ([*told, words[-1]], [4, 4, 4, 4, 4, words[-1]], [4, 4, 4, 4, 4]), strict=True
         ):
             assert [part.words.words.size for part in heard(outcomes[name], sender, Part)] == due_words
         for other in run.parties[3:]:
             assert other == name or not heard(outcomes[name], other, Part)
+
+
+def test_no_cell_is_opened_where_one_row_alone_has_a_value_and_holders_outside_are_told_so() -> None:
+    """Ten notes are of one row each. Here asking ends the run, as it does among parties that do not simulate."""
+    study, people = study_of(5, note=True), dealt((30, 20, 20, 20, 20))
+    ledgers, told = dict[str, list[Opening]](), list[Sequence[str]]()
+
+    async def ask(figures: Figures, preview: Preview, own: Recognition | None, alone: Sequence[str]) -> None:
+        told.append(alone)
+        raise Unmet("somebody is singled out")
+
+    ends = played(study, people, ledgers, ask)
+    assert told == [["note"]] * 5 and all(isinstance(end.error, Unmet) for end in ends.values())
+    for ledger in ledgers.values():
+        assert sum(entry.says.key == "alone" and entry.to is None for entry in ledger) == 1
+        assert not any(entry.says.key == "cells" for entry in ledger)
 
 
 @pytest.mark.parametrize("place", [0, -1], ids=["a label", "a size"])

@@ -11,9 +11,9 @@ from tests.harness.trial import Trial
 
 from covey.arrays import Words
 from covey.errors import InputError
-from covey.protocols.federate import shared_numbers
-from covey.protocols.federate.checking import Notes
-from covey.protocols.federate.shared_numbers import MOST
+from covey.protocols.as_printed.federate import shared_numbers
+from covey.protocols.as_printed.federate.checking import Notes
+from covey.protocols.as_printed.federate.shared_numbers import MOST
 from covey.wire import Channel
 
 ENDS = np.array([[MOST], [-MOST], [0], [-1], [1], [1 << 30], [-(1 << 30)]])

@@ -103,14 +103,6 @@ class Master:
         exponent = self._bits[0] + sum(y for y, bit in zip(self._bits[1:], bits_of(name), strict=True) if bit)
         return IdentityKey(self._raised + pairing.GENERATOR_2 * scalar(exponent * r), pairing.GENERATOR_2 * scalar(r))
 
-    def issue_parts(self, name: str, parts: int, stream: Stream) -> list[IdentityKey]:
-        """The key of that name, cut into so many parts: each by itself, and all but one together, are random."""
-        rest, made = self.issue(name, stream), list[IdentityKey]()
-        for first, second in zip(*[iter(draw(stream, 2 * (parts - 1)))] * 2, strict=True):
-            made.append(IdentityKey(pairing.GENERATOR_2 * scalar(first), pairing.GENERATOR_2 * scalar(second)))
-            rest = rest.without(made[-1])
-        return [*made, rest]
-
     def __repr__(self) -> str:
         return "Master(…)"
 
@@ -144,14 +136,6 @@ class IdentityKey:
         """True if this is a key of that name under these parameters."""
         due = pair(parameters.first, parameters.second) * pair(parameters.base_of(name), self._second)
         return bool(pair(pairing.GENERATOR_1, self._first) == due)
-
-    def without(self, part: IdentityKey) -> IdentityKey:
-        """The rest of a key of which that part is given away."""
-        return IdentityKey(self._first - part._first, self._second - part._second)
-
-    def mask(self, base: G1) -> GT:
-        """The mask that a part of a key takes off a ciphertext with the number one, to the name with that point."""
-        return pair(pairing.GENERATOR_1, self._first) / pair(base, self._second)
 
     def opened(self, sealed: Ciphertexts) -> list[GT]:
         """The content of the ciphertexts, as elements of GT; with a part of the key, under the masks of the others."""
@@ -218,10 +202,6 @@ class Ciphertexts:
         columns = ([column[place] for place in order] for column in (self.first, self.second, self.third))
         return Ciphertexts(*columns)
 
-    def contents(self) -> bytes:
-        """The content of the ciphertexts, once every part of the key is taken off."""
-        return b"".join(element.serialize() for element in self.first)
-
     def pack(self) -> bytes:
         """The bytes on the wire, one ciphertext after the other."""
         parts = zip(self.first, self.second, self.third, strict=True)
@@ -271,12 +251,6 @@ class Recipient:
         masks = self._mask.powers([t if keep else u for t, u, keep in zip(fresh, other, kept, strict=True)])
         held = [left * right for left, right in zip(encoded(numbers), masks, strict=True)]
         return self._with(fresh, held)
-
-    def seal_elements(self, elements: Sequence[GT], stream: Stream) -> Ciphertexts:
-        """Each element encrypted, of which no logarithm need be known."""
-        fresh = draw(stream, len(elements))
-        masks = self._mask.powers(fresh)
-        return self._with(fresh, [left * right for left, right in zip(elements, masks, strict=True)])
 
     def rerandomised(self, sealed: Ciphertexts, stream: Stream) -> Ciphertexts:
         """New ciphertexts of the same numbers; linking them to the old ones takes the key, or our randomness."""

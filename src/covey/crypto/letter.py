@@ -44,7 +44,12 @@ class LetterKey:
     @classmethod
     def draw(cls, stream: Stream) -> LetterKey:
         """A new one."""
-        return cls(X25519PrivateKey.from_private_bytes(stream.bytes(32)))
+        return cls.of_bytes(stream.bytes(32))
+
+    @classmethod
+    def of_bytes(cls, raw: bytes) -> LetterKey:
+        """The key whose secret half are these 32 bytes."""
+        return cls(X25519PrivateKey.from_private_bytes(raw))
 
     def open(self, sealed: bytes, *context: Label) -> bytes:
         """The content. Raises `InputError` for what was altered, or sealed to another key or context."""

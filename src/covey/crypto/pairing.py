@@ -57,11 +57,6 @@ def pair(left: G1, right: G2) -> GT:
     return pymcl.pairing(left, right)
 
 
-def hash_to_gt(text: bytes) -> GT:
-    """An element whose logarithm nobody knows, to no base. Costs a pairing."""
-    return pair(G1.hash(text), GENERATOR_2)
-
-
 def read_g1(raw: bytes) -> G1:
     """The point in these bytes. Raises `InputError` unless it is one of the group, canonical, and not the identity."""
     return _point(G1, raw, G1_BYTES)

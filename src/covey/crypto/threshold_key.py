@@ -3,7 +3,7 @@
 Each trustee deals shares of a secret polynomial of its own and shows commitments to it (Feldman 1987). The joint
 polynomial is the sum of all; its value at 0 is the secret, which nobody ever has, and a trustee's share is its value at
 the trustee's place: 1, 2, … (Pedersen 1991). Who lets others commit first, and proves that it knows what it deals,
-cannot choose the key (`covey.protocols.collect.committee` sees to both).
+cannot choose the key (`covey.protocols.as_printed.collect.committee` sees to both).
 
 A trustee's part of an opening comes with a proof that it was made with its share (Chaum and Pedersen 1992), one for a
 whole batch. So a wrong part is noticed, and any t right ones do.

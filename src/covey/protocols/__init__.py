@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from covey.errors import InputError
+from covey.errors import InputError, Unmet
 from covey.option import Value
 from covey.protocols.protocol import (
+    Computed,
     Figures,
     Forecast,
     LedgerWriter,
@@ -25,9 +26,11 @@ from covey.protocols.protocol import (
     Seat,
 )
 from covey.study import Study, requirements
+from covey.study.requirements import AS_PRINTED
 from covey.version import ProtocolVersion
 
 __all__ = [
+    "Computed",
     "Figures",
     "Forecast",
     "LedgerWriter",
@@ -61,7 +64,7 @@ def named(name: str) -> tuple[Protocol, ...]:
     """
     folders = requirements.folders()
     short, _, way = name.partition("-")
-    found: list[Protocol] = [requirements.load(folder) for folder in folders.get(short, ())]
+    found: list[Protocol] = [each for folder in folders.get(short, ()) for each in requirements.load(folder)]
     if way:
         found = [each for each in found if each.requirements.partition == _WAYS.get(way, way)]
     if not found:
@@ -103,20 +106,18 @@ def spoken(study: Study) -> ProtocolVersion:
     return find(study.protocol or "", study.partition, study.options).spoken
 
 
-def of_study(study: Study, *, finished: bool = False) -> Protocol:
+def of_study(study: Study) -> Protocol:
     """The protocol that a study asks for, which can run it. Raises InputError if there is none.
 
-    An older study that names no method where one is needed is only understood if its run is finished.
+    Raises Unmet for a paper's own system that the study does not ask for as printed.
     """
     if study.protocol is None:
         raise InputError('the study names no protocol; add protocol = "…" to [study] (see `covey protocols`)')
     if not study.parties:
         raise InputError("the study has no parties; add a [parties.NAME] table for each")
     protocol = find(study.protocol, study.partition, study.options)
-    if not protocol.requirements.usual and "method" not in study.options and not finished:
-        method = protocol.requirements.method
-        only = next((name for name in study.options if find(study.protocol, study.partition).lacks(name)), "this")
-        raise InputError(f'[protocol] {only} is an option of another method; add method = "{method}" to [protocol]')
+    if protocol.printed is not None and not study.options.get(AS_PRINTED.name):
+        raise Unmet(protocol.printed.refusal(protocol.name))
     try:
         for name, value in study.options.items():
             protocol.requirements.check(name, value)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from covey.crypto.letter import LetterKey
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
+from covey.protocols.printed import Printed
 from covey.secure.declare import Leakage, Lesson
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -109,6 +110,10 @@ class Proposal:
     """None where nothing of the release is known before it is opened, or where this party gets no release."""
     preview: Preview | None = None
     """None where the classes are not public before the opening."""
+    known_to_all: bool = False
+    """True if figures and preview follow from what every party has learned, so that all see them before they vote."""
+    alone: Sequence[str] = ()
+    """Exact columns of which one released row alone has a value, though the study does not allow it."""
     recognition: Recognition | None = None
     """The people whom this party recognises; None where it publishes no exact columns, or rows are split."""
 
@@ -151,12 +156,49 @@ class Everyone:
 EVERYONE = Everyone()
 
 
-@dataclass(frozen=True)
-class LetterKeys:
-    """This party's key for letters, if it has one, and the public ones of parties whose certificates everyone has."""
+def _any_board(board: bytes) -> None:
+    """Evaluates every board: the rule of a simulation."""
 
-    own: LetterKey | None
-    known: Mapping[str, bytes] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class Letters:
+    """Respondents' letters as a party has them."""
+
+    delivered: Mapping[str, bytes] = field(default_factory=dict)
+    """Those that the collector was handed, by handle."""
+    own: LetterKey | None = None
+    """A trustee's key for them."""
+    evaluate: Callable[[bytes], None] = _any_board
+    """Notes which letters a trustee is about to evaluate. Raises InputError if it has evaluated others before."""
+
+
+SHARES = "box"
+"""The step at which parties compute on shares."""
+LAST = 1 << 31
+"""The number of the last state, when a role has nothing more to say."""
+
+
+@dataclass(frozen=True)
+class States:
+    """The states of a role that computes on shares, from which a run that was cut off goes on.
+
+    It speaks at `channel.at(SHARES, attempt)`, so that no two attempts say different things at one place.
+    """
+
+    attempt: int = 1
+    goes_on: bool = False
+    """True if those who compute go on from a state."""
+    last: bytes | None = None
+    """This state; None at a party that does not compute."""
+    keep: Callable[[int, Callable[[], tuple[bytes, tuple[bytes, ...]]]], None] = lambda number, spell: None
+    """Keeps a state, by its number, in place of the one before the last; numbers rise.
+
+    Beside it stand hashes of what a party has in common with the one before it, and the one behind.
+    """
+
+
+NO_STATES = States()
+"""Of a run in one process, or in the open."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +216,9 @@ class Seat:
     lasting: Secret
     """A secret of this party that is the same in every run of the protocol with the same keys."""
     attendance: Attendance = EVERYONE
-    letters: LetterKeys | None = None
-    """Keys for letters, where parties have any."""
-    delivered: Mapping[str, bytes] | None = None
-    """The answers that respondents handed in, by handle, before the session; None where they take part in it."""
+    letters: Letters | None = None
+    """Respondents' letters, in a collection by trustees."""
+    states: States = NO_STATES
 
     @property
     def party(self) -> str:
@@ -203,11 +244,26 @@ class Seat:
 
 
 @dataclass(frozen=True)
+class Computed:
+    """The parties that computed on shares, and whether one of them that deviated was stopped."""
+
+    parties: tuple[str, ...]
+    cheating: str
+    """"detect" or "trust", as the study spells it."""
+    soundness_bits: int | None = None
+    """A deviation went unnoticed with a chance of at most 2^-bits; None where nothing was checked, or by others."""
+
+
+@dataclass(frozen=True)
 class Result:
     """The result of a role: the release and its figures, or neither where the party gets none."""
 
     release: pa.Table | None = None
     figures: Figures | None = None
+    classes: pa.Table | None = None
+    """The classes with what else the run tells of each; None where it tells no more than the release."""
+    computed: Computed | None = None
+    """None where nobody computes on shares."""
 
 
 @dataclass(frozen=True)
@@ -294,6 +350,8 @@ class Protocol:
     """Roles by name, as the ledger's sentences have them."""
     foresee: Callable[[Study, Mapping[str, int]], Forecast]
     ideal: Callable[[Study, Mapping[str, Table]], Result]
+    printed: Printed | None = None
+    """What a paper's own system opens and repairs; None for a protocol of ours."""
     plays: Callable[[Study, str], str] | None = None
     """The name of the role that a party plays; None where the study says it, and parties without one play the first."""
     receives: Callable[[Study, str], bool] = lambda study, party: True
@@ -305,12 +363,16 @@ class Protocol:
     judge: Callable[[Study], object] = lambda study: None
     """Raises InputError for a study that the protocol cannot run; what it returns does not matter."""
     release: Literal["records", "counts"] = "records"
+    counts_first: bool = False
+    """True if a run that singles people out ends before any cell is opened."""
     memory: Memory = LITTLE
     counts_suffice: bool = False
     """True if a role works on distinct tuples and their numbers of records, so that rows may stay on an engine."""
     moves_records: bool = False
     """True if it then makes single records of them, so that its memory grows with their number."""
     demonstration: Demonstration = Demonstration()
+    computing: Callable[[Study], Sequence[str]] | None = None
+    """The parties that compute on shares, where these keep states instead of messages."""
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""
 

@@ -70,38 +70,7 @@ class FindZeros(ListingJob, frozen=True):
     items: bytes
 
 
-class MarkTexts(ListingJob, frozen=True):
-    """Hash texts to marks."""
-
-    texts: list[bytes]
-
-
-class EncryptMarks(ListingJob, frozen=True):
-    """Encrypt marks of our own."""
-
-    marks: bytes
-
-
-class Blind(ListingJob, frozen=True):
-    """Take one part of the key off, raise everything to one power, and re-randomise under what is left of the key.
-
-    Where it was the last part, the encryption is of no further use, and the answer is marks.
-    """
-
-    part: bytes
-    power: bytes
-    items: bytes
-    last: bool
-
-
-class Raise(ListingJob, frozen=True):
-    """Raise marks to a power."""
-
-    power: bytes
-    marks: bytes
-
-
-AnyJob = EncryptNumbers | Test | Settle | Compare | FindZeros | MarkTexts | EncryptMarks | Blind | Raise
+AnyJob = EncryptNumbers | Test | Settle | Compare | FindZeros
 
 
 def spell_numbers(numbers: Sequence[int]) -> bytes:
@@ -144,14 +113,6 @@ def _do(encryption: Encryption[B], job: AnyJob) -> bytes:
         return settle(encryption, job, rng).pack()
     if isinstance(job, Compare):
         return compare(encryption, job, rng).pack()
-    if isinstance(job, MarkTexts):
-        return encryption.marks(job.texts)
-    if isinstance(job, EncryptMarks):
-        return encryption.seal_marks(job.marks, rng.stream("seal")).pack()
-    if isinstance(job, Blind):
-        return blind(encryption, job, rng)
-    if isinstance(job, Raise):
-        return encryption.raised(job.marks, read_numbers(job.power)[0], rng.stream("check"))
     sealed = encryption.read(job.items, rng.stream("check"))
     return bytes(encryption.private(job.key).zeros(sealed))
 
@@ -198,10 +159,3 @@ def compare(encryption: Encryption[B], job: Compare, rng: Rng) -> B:
     thetas = encryption.draw(rng.stream("theta"), len(entry))
     apart = entries.take(entry).plus_numbers(ours).scaled(thetas)
     return encryption.rerandomised(apart.plus(w), rng.stream("fresh"))
-
-
-def blind(encryption: Encryption[B], job: Blind, rng: Rng) -> bytes:
-    """A chunk of a list on its way through all hands: the same power for every entry keeps equal ones equal."""
-    sealed = encryption.stripped(encryption.read(job.items, rng.stream("check")), job.part)
-    powered = sealed.scaled(read_numbers(job.power) * len(sealed))
-    return powered.contents() if job.last else encryption.rerandomised(powered, rng.stream("fresh")).pack()

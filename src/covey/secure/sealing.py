@@ -17,13 +17,12 @@ import numpy as np
 from covey.arrays import Longs
 from covey.crypto import elgamal, group, ibe, pairing
 from covey.crypto.group import Points, Scalar, Scalars, generator_times
-from covey.crypto.rng import Stream, spell
+from covey.crypto.rng import Stream
 from covey.errors import InputError
 
 B = TypeVar("B", bound="CiphertextBatch")
 Read_contra = TypeVar("Read_contra", bound="CiphertextBatch", contravariant=True)
 Order = Longs | Sequence[int]
-_MARK = "covey mark/1"
 
 
 class CiphertextBatch(Interface):
@@ -46,9 +45,6 @@ class CiphertextBatch(Interface):
     def take(self: B, order: Order) -> B:
         """The ciphertexts at these places."""
 
-    def contents(self) -> bytes:
-        """The content of the ciphertexts as marks, where no part of the key is left on them."""
-
     def pack(self) -> bytes:
         """The bytes on the wire."""
 
@@ -58,8 +54,6 @@ class Encryption(Interface[B]):
 
     width: int
     """Bytes of a ciphertext."""
-    mark_bytes: int
-    """Bytes of a mark: an element of the group."""
     order: int
     """Numbers count modulo this prime."""
     raw: bytes
@@ -77,18 +71,6 @@ class Encryption(Interface[B]):
     def draw(self, stream: Stream, count: int) -> list[int]:
         """Random numbers, none zero."""
 
-    def stripped(self, sealed: B, part: bytes) -> B:
-        """The ciphertexts without one part of the key, which our own bytes stand for."""
-
-    def marks(self, texts: Sequence[bytes]) -> bytes:
-        """Each text's mark, whose logarithm nobody knows: from marks under one power no others can be computed."""
-
-    def seal_marks(self, marks: bytes, stream: Stream) -> B:
-        """Each of our own marks encrypted."""
-
-    def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
-        """Marks from outside, each raised to the power. Raises `InputError` for what is no mark."""
-
     def private(self, raw: bytes) -> Opener[B]:
         """The private side that our own bytes stand for."""
 
@@ -104,7 +86,6 @@ class Waters:
     """Encryption to an identity, as `Encryption` says."""
 
     width = ibe.CIPHERTEXT_BYTES
-    mark_bytes = pairing.GT_BYTES
     order = pairing.ORDER
 
     def __init__(self, recipient: ibe.Recipient) -> None:
@@ -122,22 +103,6 @@ class Waters:
 
     def draw(self, stream: Stream, count: int) -> list[int]:
         return pairing.draw(stream, count)
-
-    def stripped(self, sealed: ibe.Ciphertexts, part: bytes) -> ibe.Ciphertexts:
-        return ibe.Ciphertexts(self.private(part).opened(sealed), sealed.second, sealed.third)
-
-    def marks(self, texts: Sequence[bytes]) -> bytes:
-        return b"".join(pairing.hash_to_gt(spell(_MARK, text)).serialize() for text in texts)
-
-    def seal_marks(self, marks: bytes, stream: Stream) -> ibe.Ciphertexts:
-        return self._recipient.seal_elements([pairing.GT.deserialize(mark) for mark in self._split(marks)], stream)
-
-    def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
-        elements = pairing.read_gt(self._split(marks), stream)
-        return b"".join((element ** pairing.scalar(by)).serialize() for element in elements)
-
-    def _split(self, marks: bytes) -> list[bytes]:
-        return [marks[at : at + self.mark_bytes] for at in range(0, len(marks), self.mark_bytes)]
 
     def private(self, raw: bytes) -> ibe.IdentityKey:
         return ibe.IdentityKey.unpack(raw)
@@ -169,9 +134,6 @@ class ElGamalPairs:
     def take(self, order: Order) -> ElGamalPairs:
         return ElGamalPairs(self.inner.take(order))
 
-    def contents(self) -> bytes:
-        return self.inner.second.data
-
     def pack(self) -> bytes:
         """Both halves of each ciphertext together."""
         halves = [np.frombuffer(half.data, np.uint8).reshape(-1, 32) for half in (self.inner.first, self.inner.second)]
@@ -182,7 +144,6 @@ class ElGamal:
     """Encryption with a key of the session, as `Encryption` says; whoever knows the secret half encrypts faster."""
 
     width = 2 * group.POINT_BYTES
-    mark_bytes = group.POINT_BYTES
     order = group.ORDER
 
     def __init__(self, key: Points, secret: Scalar | None = None) -> None:
@@ -213,21 +174,6 @@ class ElGamal:
     def draw(self, stream: Stream, count: int) -> list[int]:
         raw = stream.bytes(64 * count)
         return [int.from_bytes(raw[at : at + 64], "little") % self.order or 1 for at in range(0, len(raw), 64)]
-
-    def stripped(self, sealed: ElGamalPairs, part: bytes) -> ElGamalPairs:
-        first, second = sealed.inner.first, sealed.inner.second
-        return ElGamalPairs(elgamal.Ciphertexts(first, second.minus(first.times(Scalar(part)))))
-
-    def marks(self, texts: Sequence[bytes]) -> bytes:
-        return group.hash_to_group(texts, _MARK).data
-
-    def seal_marks(self, marks: bytes, stream: Stream) -> ElGamalPairs:
-        fresh = Scalars.of(self.draw(stream, len(marks) // self.mark_bytes))
-        second = Points(marks).plus(self._key.times(fresh))
-        return ElGamalPairs(elgamal.Ciphertexts(generator_times(fresh), second))
-
-    def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
-        return Points(marks).times(Scalars.of([by])).data
 
     def private(self, raw: bytes) -> SessionKey:
         return SessionKey(Scalar(raw))

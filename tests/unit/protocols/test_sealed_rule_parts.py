@@ -12,18 +12,21 @@ import pytest
 from tests.protocols.peelers import study_of
 from tests.protocols.sealed_runs import expected, released
 from tests.reference.studies import draw
-from tests.unit.mpc.boxes import run, seeds_of
+from tests.unit.mpc.boxes import holds, run, seeds_of
 
-from covey.errors import Aborted, InputError, Unmet
+from covey.arrays import Words
+from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.mpc import Box, Clear
+from covey.mpc import Box, Clear, Disclosure
 from covey.protocols.peel import agenda, nodes
 from covey.protocols.peel.agenda import Window, width_of_next
 from covey.protocols.peel.coding import Coding, bits_of, side_by_side
 from covey.protocols.peel.costs import UNIT, Lattice, logarithm
 from covey.protocols.peel.disclosures import SENTENCES
+from covey.protocols.peel.intake import require_range
 from covey.protocols.peel.narrowing import borne_alone
+from covey.protocols.peel.record_word import in_range
 from covey.protocols.peel.rule import Peeling
 from covey.protocols.peel.sizes import BITS, joint_records
 from covey.protocols.peel.terms import Terms
@@ -110,7 +113,8 @@ def test_a_window_ends_where_about_15_percent_have_left() -> None:
     assert after(10, 100_000, 50_000) == 3
     assert after(128, 100_000, 100_000) == 128
     assert after(1, 100_000, 10_000) == 1
-    assert after(10, 2_000, 1_900, records=2_000) == 1  # small tables go one by one
+    assert after(10, 2_000, 1_900, records=2_000) == 20  # of a small table, which are visited in turn
+    assert after(40, 2_000, 2_000, records=2_000) == 64
 
 
 @pytest.mark.parametrize(("asked", "words"), [
@@ -132,8 +136,8 @@ def test_values_that_are_not_listed_are_compared_nowhere() -> None:
         Terms.of(replace(study, columns=unlisted))
 
 
-def test_there_are_at_most_eight_sentences_of_25_words() -> None:
-    assert len(SENTENCES) <= 8
+def test_the_three_ways_in_share_fourteen_sentences_of_25_words_at_most() -> None:
+    assert len(SENTENCES) <= 14
     assert all(len(sentence.split()) <= 25 for sentence in SENTENCES.values())
 
 
@@ -152,13 +156,15 @@ def test_holders_who_have_fewer_than_k_together_learn_no_more() -> None:
     assert [(entry.says.key, entry.width) for entry in box.ledger] == [("total", 1)]
 
 
+@pytest.mark.parametrize("length", [3, 61], ids=["short", "hashed"])
 @pytest.mark.parametrize(
     ("values", "alone"), [([4], True), ([4, 4], False), ([1, 2, 1, 2, 3], True), ([7, 7, 7, 0, 0], False)]
 )
-def test_one_bit_a_column_says_if_one_record_alone_has_a_value(values: list[int], alone: bool) -> None:
+def test_one_bit_a_column_says_if_one_record_alone_has_a_value(values: list[int], alone: bool, length: int) -> None:
     async def role(box: Box, place: int) -> list[bool]:
         both = np.array([value * 8 + 5 for value in values])
-        found: list[bool] = (await borne_alone(box, box.public(both, 6), np.array([3, 6]))).tolist()
+        columns = [slice(0, length), slice(length, length + 3)]
+        found: list[bool] = (await borne_alone(box, box.public(both, length + 3), columns)).tolist()
         return found
 
     assert run(role) == [alone, len(values) == 1]
@@ -181,3 +187,25 @@ def test_a_run_that_was_cut_off_between_windows_goes_on_to_the_same_release(
         asyncio.run(released(Clear(seeds_of(7)), -1, drawn, None, reached=cut))
     box = kept[-1].base.box
     assert asyncio.run(released(box, -1, drawn, None, state=kept[-1])) == expected(drawn, None)
+
+
+@pytest.mark.parametrize("records", [1, 3, 70])
+def test_a_word_beyond_its_domain_is_found_and_the_holder_is_named(records: int) -> None:
+    domains = [(np.array([0, 1, 4], np.uint64), 3), (np.zeros(0, np.uint64), 2), (np.arange(11, dtype=np.uint64), 4)]
+    good = np.array([4 << 6 | 3 << 4 | 10] * records, np.uint64)
+    for wrong in (2 << 6, 4 << 6 | 11):
+        bad = good.copy()
+        bad[-1] = wrong
+
+        async def role(box: Box, place: int, bad: Words = bad) -> list[bool]:
+            first, second = [
+                await box.share(holds(place, holder, x), 9, records, holder) for holder, x in ((0, good), (2, bad))
+            ]
+            await require_range(box, [first], [domains], ["north"])
+            flags = await box.open(await in_range(box, second, domains), says=Disclosure("test"))
+            with pytest.raises(PeerError, match="cells that the study does not know") as raised:
+                await require_range(box, [first, second], [domains] * 2, ["north", "south"])
+            assert raised.value.party == "south"
+            return [bool(flag) for flag in flags]
+
+        assert run(role) == [True] * (records - 1) + [False]

@@ -1,7 +1,8 @@
 """The agenda: which nodes are visited next, decided in whole numbers from what everybody knows.
 
 *Windows.* The nodes of a window are visited side by side, which saves rounds and loses a little. A window ends where
-about 15% of the records will have left; a small table is visited one node at a time. The root is a window of its own.
+about 15% of the records will have left; a small table with a short list is visited one node at a time. The root is a
+window of its own.
 
 *Frequencies.* A list needs frequencies that nobody knows. They come from a public file (`reference`), or are *staged*:
 the cheapest nodes are visited first; once enough records have left, the list follows from their labels, and is made
@@ -29,7 +30,9 @@ PERCENT = 15
 WIDEST = 128
 """the most nodes of a window,"""
 SMALL = 1 << 11
-"""and the most records of a table that is visited one node at a time."""
+"""and the most records of a table that is visited one node at a time,"""
+AHEAD = 64
+"""of which so many are tried ahead: behind the first at which a record leaves they were tried in vain."""
 FIRST = (12, 64)
 """The cheapest nodes that are visited before the first staged list: at least, and at most,"""
 ENOUGH = 8
@@ -65,6 +68,7 @@ class Agenda:
     seed: Secret
     reference: Sequence[Longs] | None = None
     _planned: Ints = field(init=False)
+    _offered: Ints = field(init=False)
     _visited: set[bytes] = field(default_factory=set)
     _listed_at: int | None = None
     """How many records had left when the last staged list was made."""
@@ -74,6 +78,12 @@ class Agenda:
             self._planned = self._list(self.lattice.frequencies if self.reference is None else self.reference)
         else:
             self._planned = self.lattice.cheapest(FIRST[1])
+        self._offered = self._planned[:0]
+
+    @property
+    def one_by_one(self) -> bool:
+        """True if a window ends at its first node that a record leaves at."""
+        return self.records <= SMALL
 
     @property
     def staged(self) -> bool:
@@ -82,13 +92,15 @@ class Agenda:
 
     def next(self, windows: Sequence[Window], left: int, labels: Labels) -> Ints:
         """Returns the nodes of the next window (nodes x columns); none at the end."""
+        if windows:
+            self._visited.update(node.tobytes() for node in windows[-1].nodes)
+            self._planned = np.concatenate([self._offered[len(windows[-1].nodes) :], self._planned])
         if self._is_due(left):
             self._listed_at = self.records - left
             self._planned = self._list(*frequencies(self.lattice.trees, labels, self.k, self.records, self.seed))
         ahead = min(width_of_next(windows, left, self.records), max(len(self._planned) - 1, 1))
-        nodes, self._planned = self._planned[:ahead], self._planned[ahead:]
-        self._visited.update(node.tobytes() for node in nodes)
-        return nodes
+        self._offered, self._planned = self._planned[:ahead], self._planned[ahead:]
+        return self._offered
 
     def _is_due(self, left: int) -> bool:
         gone = self.records - left
@@ -109,9 +121,11 @@ class Agenda:
 
 def width_of_next(windows: Sequence[Window], left: int, records: int) -> int:
     """Returns the number of nodes of the next window, told from the one before; in whole numbers."""
-    if records <= SMALL or len(windows) < 2:
+    if len(windows) < 2:
         return 1
     last = windows[-1]
+    if records <= SMALL:
+        return min(2 * len(last.nodes), AHEAD)
     width = PERCENT * last.left * len(last.nodes) // (100 * max(last.left - left, 1))
     return max(1, min(width, 2 * len(last.nodes), WIDEST))
 

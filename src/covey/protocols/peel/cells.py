@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from covey.arrays import Bits, Words
 from covey.errors import InputError
 from covey.mpc import width_of
 from covey.protocols.peel.coding import bits_of, side_by_side
+from covey.protocols.shared.columns.ownership import exact_columns, exact_holders
 from covey.protocols.shared.rows import carried, domain
 from covey.schema import Column
 from covey.study import Study
@@ -24,13 +26,35 @@ LENGTHS = tuple(8 << power for power in range(8))
 class Cells:
     """The columns that are published as they are, and how many bytes a text has."""
 
-    columns: tuple[Column, ...]
+    lanes: tuple[tuple[Column, ...], ...]
+    """The columns of each owner: no row shows cells of two owners that belong together."""
     length: int = LENGTHS[0]
 
     @classmethod
     def of(cls, study: Study) -> Cells:
-        """Returns the columns of a study."""
-        return cls(carried(study))
+        """Returns the columns of a study; where rows are split, one lane has all."""
+        if study.partition != "vertical":
+            return cls((carried(study),))
+        return cls(tuple(exact_columns(study, owner) for owner in exact_holders(study)) or ((),))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns, lane by lane."""
+        return tuple(column for lane in self.lanes for column in lane)
+
+    @property
+    def spans(self) -> dict[str, slice]:
+        """The bits of each column in a record's cells."""
+        ends = np.cumsum([0, *self.widths]).tolist()
+        return {column.name: slice(*span) for column, span in zip(self.columns, pairwise(ends), strict=True)}
+
+    def lane(self, place: int) -> Cells:
+        """Returns the cells of one lane alone."""
+        return replace(self, lanes=self.lanes[place : place + 1])
+
+    def only(self, name: str) -> Cells:
+        """Returns the cells of one column alone."""
+        return replace(self, lanes=(tuple(column for column in self.columns if column.name == name),))
 
     @property
     def listed(self) -> bool:
@@ -47,11 +71,16 @@ class Cells:
         """The bits of a record's cells."""
         return sum(self.widths)
 
+    @property
+    def in_question(self) -> dict[str, slice]:
+        """The columns of which the study does not allow that one row alone has a value, and their bits."""
+        return {column.name: self.spans[column.name] for column in self.columns if column.singles_out is None}
+
     def fits(self, table: Table) -> Bits:
         """Returns for each length if the texts of a holder fit. Raises InputError for one that fits none."""
         longest = 0
-        for column in self.columns:
-            values = table.values(column.name)
+        for values in table.carried:
+            column = values.column
             size = max((len(text.encode()) for text in values.labels), default=0)
             if not domain(column) and size > LENGTHS[-1]:
                 raise InputError(
@@ -79,9 +108,9 @@ class Cells:
                 parts.append(np.ascontiguousarray(known[values.codes].T))
         return side_by_side(parts, self.widths) if parts else np.zeros((1, table.rows), np.uint64)
 
-    def texts(self, words: Words) -> dict[str, list[str]]:
-        """Returns each column's texts, from opened words."""
-        bits, start, found = bits_of(words, self.width), 0, dict[str, list[str]]()
+    def texts(self, words: Words, before: int = 0) -> dict[str, list[str]]:
+        """Returns each column's texts, from opened words in which so many other bits stand before the cells."""
+        bits, start, found = bits_of(words, before + self.width), before, dict[str, list[str]]()
         for column, width in zip(self.columns, self.widths, strict=True):
             found[column.name] = _read(bits[start : start + width], domain(column))
             start += width

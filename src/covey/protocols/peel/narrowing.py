@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
-from covey.mpc import Box, Shared, joined
+from covey.crypto.rng import Rng
+from covey.crypto.secret import SECRET_BYTES, Secret
+from covey.mpc import Box, Shared, joined, width_of
 from covey.protocols.peel.coding import Coding, bits_of
 from covey.protocols.peel.disclosures import ALONE, NARROWED
 from covey.protocols.peel.runs import as_before
+
+CHANCE = 40
+"""Bits of a long value's hash beyond those that tell all pairs of records apart."""
 
 
 async def narrowed(box: Box, words: Shared, number: Longs, coding: Coding) -> Ints:
@@ -41,18 +48,30 @@ async def narrowed(box: Box, words: Shared, number: Longs, coding: Coding) -> In
     return coding.labels(bits_of(bits, coding.width), levels).T
 
 
-async def borne_alone(box: Box, columns: Shared, ends: Longs) -> Bits:
-    """Returns for each exact column (its bits end there) if one record alone has its value."""
-    starts = [0, *ends.tolist()[:-1]]
-    work = [_alone(box, columns.bits(slice(*span))) for span in zip(starts, ends.tolist(), strict=True)]
-    found = joined(*await box.together(*work))
-    return bits_of(await box.open(found, says=ALONE), found.width)[:, 0]
+async def borne_alone(box: Box, cells: Shared, columns: Sequence[slice]) -> Bits:
+    """Returns for each exact column (its bits in the cells) if one record alone has its value."""
+    if not columns or not cells.records:
+        return np.zeros(len(columns), dtype=bool)
+    bits = joined(*await box.together(*(_alone(box, cells.bits(column)) for column in columns)))
+    return bits_of(await box.open(bits, says=ALONE), bits.width)[:, 0]
 
 
 async def _alone(box: Box, value: Shared) -> Shared:
-    """Returns one record: 1 if a record has a value that no other one has."""
+    """Returns one record: 1 if a record has a value that no other one has.
+
+    Long values are hashed, each piece by itself: two that differ become equal once in 2^40 tables.
+    """
+    most = 2 * width_of(value.records) + CHANCE
+    if value.width > most:
+        value = value.mixed(_hashing(most, value.width))
     run = (await box.sort(value)).key
     before = await as_before(box, run)
     lone = await (~before & ~before.ahead(1))
     none = await box.fold(~lone, np.zeros(lone.records, np.int64), box.both)
     return ~none
+
+
+def _hashing(rows: int, width: int) -> Bits:
+    """Returns a public random matrix. A value made to collide with another gains no more than an equal one."""
+    words = Rng(Secret(bytes(SECRET_BYTES))).stream("hash", rows, width).words(rows * -(-width // 64))
+    return np.unpackbits(words.astype("<u8").view(np.uint8)).reshape(rows, -1)[:, :width].astype(bool)

@@ -19,6 +19,8 @@ def parties_of(study: Study) -> tuple[str, ...]:
 
     Raises Unmet where fewer than three can compute, and InputError where others are named than can, or not all helpers.
     """
+    if study.partition == "respondents":
+        return (*_trustees(study), *study.of_party_role("collector"))
     helpers = [party.name for party in study.parties if party.role == "helper"]
     able = (*helpers, *(party.name for party in study.holders))
     if len(able) < 3:
@@ -37,12 +39,35 @@ def parties_of(study: Study) -> tuple[str, ...]:
     return (*computing, *(name for name in able if name not in computing), *recipients)
 
 
+def _trustees(study: Study) -> tuple[str, ...]:
+    """Returns the trustees of a collection, sorted. Raises InputError unless they are three organisations."""
+    trustees = study.of_party_role("trustee")
+    if len(trustees) != 3:
+        raise InputError(
+            f"a collection by peel has three trustees, and the study names {len(trustees) or 'none'}; name exactly "
+            'three organisations, each as [parties.NAME] with role = "trustee"'
+        )
+    known: dict[object, str] = {}
+    for name in (*study.of_party_role("collector"), *trustees):
+        party = study.party(name)
+        content = None if party.certificate is None else study.files.get(party.certificate.as_posix())
+        for mark in filter(None, (content, party.label)):
+            if known.setdefault(mark, name) != name:
+                raise InputError(
+                    f"{name!r} and {known[mark]!r} are one organisation: any two of the three trustees together read "
+                    "everything, so name three that are independent of each other and of the collector"
+                )
+    return trustees
+
+
 def role_of(study: Study, party: str) -> str:
     """Returns the role of a party; a holder who does not compute is outside."""
     return study.party(party).role or ("holder" if party in parties_of(study)[:3] else "outside")
 
 
 def receives(study: Study, party: str) -> bool:
-    """Returns True if a party gets the release: a recipient, or each holder where there is none."""
+    """Returns True if a party gets the release: a recipient or the collector, or each holder where there is none."""
+    if study.partition == "respondents":
+        return study.party(party).role == "collector"
     asked = "recipient" if any(other.role == "recipient" for other in study.parties) else None
     return study.party(party).role == asked

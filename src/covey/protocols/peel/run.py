@@ -1,7 +1,8 @@
-"""A run on rows: holders share their numbers and rows, the rule peels, everybody approves, the receivers read.
+"""A run: holders share their records, the rule peels, everybody approves, the receivers read.
 
 The same lines run on shares, where a party gives its own table, and in the open, where all tables are given. A party
-that does not compute shares its rows, is told the classes before the approval, and reads the release where it gets it.
+that does not compute shares its records, is told the classes before the approval, and reads the release where it gets
+it. How records come in is an intake's.
 """
 
 from __future__ import annotations
@@ -11,25 +12,33 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from covey.arrays import Longs, Words
+from covey.arrays import Bits, Longs, Words
+from covey.crypto.secret import Secret
 from covey.errors import PeerError
-from covey.mpc import Box, Outside, Shared, stacked
-from covey.protocols.peel.cells import LENGTHS, Cells
-from covey.protocols.peel.coding import bits_of, side_by_side
-from covey.protocols.peel.disclosures import CLASSES, total
+from covey.mpc import Box, Outside
+from covey.protocols.peel.cells import Cells
+from covey.protocols.peel.columns import Columns
+from covey.protocols.peel.disclosures import ALONE, CLASSES, total
+from covey.protocols.peel.intake import Intake
+from covey.protocols.peel.kept import Keeper, taken_up
+from covey.protocols.peel.narrowing import borne_alone
+from covey.protocols.peel.opening import open_cells, read_cells, rows_of
+from covey.protocols.peel.own_people import read_recognised, recognised
 from covey.protocols.peel.parties import receives
+from covey.protocols.peel.rows import Rows as RowsIntake
 from covey.protocols.peel.rule import Classes, Peeling, Reached, peel
-from covey.protocols.peel.sizes import BITS, based, enough, joint_records, padded
 from covey.protocols.peel.terms import Terms
-from covey.protocols.protocol import Figures, Preview, Result
+from covey.protocols.protocol import NO_STATES, Computed, Figures, Preview, Recognition, Result, States
 from covey.protocols.shared import publish
 from covey.protocols.shared.peeling.classes import PublishedClasses
-from covey.protocols.shared.rows import Rows
 from covey.study import Study
 from covey.table import Table
 
-Ask = Callable[[Figures, Preview], Awaitable[None]]
-"""Asks everybody for approval of these figures; returns if all agree."""
+Ask = Callable[[Figures, Preview, Recognition | None, Sequence[str]], Awaitable[None]]
+"""Asks everybody for approval; returns if all agree.
+
+Given are figures, the own people whom a party would find, and the columns that single somebody out.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,12 @@ class Run:
     parties: tuple[str, ...]
     """The three who compute come first."""
     reference: Sequence[Longs] | None = None
+    checked: bool = True
+    """True if a computing party that deviates is stopped."""
+    key: Secret | None = None
+    """The key for hashes, where columns are split; None at a party without columns."""
+    letters: Intake | None = None
+    """How the letters of a collection come in; None elsewhere."""
 
     @property
     def holders(self) -> list[int]:
@@ -52,50 +67,83 @@ class Run:
         """The numbers of the parties that get the release."""
         return [place for place, name in enumerate(self.parties) if receives(self.study, name)]
 
-    async def play(self, box: Box, tables: Mapping[int, Table], ask: Ask, reached: Reached) -> Result:
-        """Returns the release, of the tables that are given here; nothing for a party that receives none."""
-        terms, outside = self.terms, range(3, len(self.parties))
-        cells = await self._cells(box, tables)
-        numbers = {place: np.array([[table.rows]], np.uint64) for place, table in tables.items()}
-        shared = await self._shared(box, numbers, BITS, dict.fromkeys(self.holders, 1))
-        records = await joint_records(box, shared, self.study.privacy.k, outside)
-        private = self.study.sizes == "private"
-        sizes = dict.fromkeys(self.holders, records)
-        if not private:
-            opened = await box.open(stacked(*shared), says=total(self.study.privacy.k))
-            sizes = dict(zip(self.holders, opened.astype(np.int64).tolist(), strict=True))
-        words = {place: self._words(place, table, cells, records) for place, table in tables.items()}
-        rows = await self._shared(box, words, terms.width + cells.width + private, sizes)
-        state = Peeling(await based(box, stacked(*rows), empty=private), len(terms.trees))
+    @property
+    def intake(self) -> Intake:
+        """The intake of this run's records."""
+        if self.letters is not None:
+            return self.letters
+        if self.study.partition == "vertical":
+            return Columns(self.study, self.terms, self.parties, self.holders, self.checked, self.key)
+        return RowsIntake(self.study, self.terms, self.parties, self.holders, self.checked)
 
-        async def approve(classes: Classes, withheld: int) -> None:
-            await box.tell(outside, np.array([len(classes.sizes)], np.uint64), says=CLASSES)
-            await box.tell(outside, classes.words(), says=CLASSES)
-            await self._asked(classes, records, ask)
+    async def play(
+        self, box: Box, tables: Mapping[int, Table], ask: Ask, reached: Reached, states: States = NO_STATES
+    ) -> Result:
+        """Returns the release, of the tables that are given here; nothing for a party that receives none.
+
+        A run that goes on from a state has taken the records in before.
+        """
+        terms, outside = self.terms, range(3, len(self.parties))
+        keeper, state = await self._begun(box, tables, states)
+        records, cells = keeper.records, keeper.cells
+
+        async def kept(state: Peeling) -> None:
+            keeper.keep(state)
+            await reached(state)
 
         agenda = terms.agenda(records, self.reference)
-        release = await peel(box, state, terms.coding, terms.conditions, agenda, reached, approve, self.receivers)
-        return self._result(release.classes, records, release.cells, cells)
+        peeled = await peel(box, state, terms.coding, terms.conditions, agenda, kept)
+        classes, number = peeled.classes, peeled.number
+        await box.tell(outside, np.array([len(classes.sizes)], np.uint64), says=CLASSES)
+        await box.tell(outside, classes.words(), says=CLASSES)
+        alone = await borne_alone(box, peeled.cells, [*cells.in_question.values()])
+        await box.tell(outside, alone.astype(np.uint64), says=ALONE)
+        people: dict[int, Recognition] = {}
+        if len(number):
+            labels = classes.labels[number].T
+            people = await recognised(box, self.study, self.parties, cells, peeled.cells, labels)
+        recognition = next((people[place] for place in tables if place in people), None)
+        await self._asked(classes, records, recognition, ask, cells, alone)
+        opened = await open_cells(box, peeled.cells, number, cells, self.receivers)
+        result = self._result(classes, records, opened, cells)
+        return replace(result, computed=self.computed(box.soundness_bits))
 
-    async def wait(self, outside: Outside, place: int, table: Table | None, ask: Ask) -> Result:
+    def computed(self, soundness_bits: int | None) -> Computed:
+        """Returns who computes, and what becomes of a party that deviates."""
+        return Computed(self.parties[:3], "detect" if self.checked else "trust", soundness_bits)
+
+    async def _begun(self, box: Box, tables: Mapping[int, Table], states: States) -> tuple[Keeper, Peeling]:
+        """Returns the state that the run begins from, or goes on from; who does not compute is told what it lacks."""
+        columns = len(self.terms.trees)
+        if states.last is None:
+            base = await self.intake.take(box, tables)
+            keeper, state = Keeper(states, base.records, base.cells), Peeling(base.rows, columns)
+            keeper.keep(state)
+            return keeper, state
+        keeper, state = await taken_up(box, states, states.last, Cells.of(self.study), columns)
+        known = np.array([keeper.records, keeper.cells.length], np.uint64)
+        await box.tell(range(3, len(self.parties)), known, says=total(self.study.privacy.k))
+        return keeper, state
+
+    async def wait(
+        self, outside: Outside, place: int, table: Table | None, ask: Ask, states: States = NO_STATES
+    ) -> Result:
         """Returns the release to a party that does not compute, nothing where it receives none."""
-        k, cells = self.study.privacy.k, Cells.of(self.study)
-        if not cells.listed:
-            if table is not None:
-                await outside.share(cells.fitting(table), len(LENGTHS))
-            cells = replace(cells, length=int((await outside.told(1))[0]))
-        if table is not None:
-            await outside.share(np.array([[table.rows]], np.uint64), BITS)
-        records = enough(int((await outside.told(1))[0]), k)
-        if table is not None:
-            private = self.study.sizes == "private"
-            await outside.share(self._words(place, table, cells, records), self.terms.width + cells.width + private)
+        if states.goes_on:
+            records, length = (int(number) for number in await outside.told(2))
+            cells = replace(Cells.of(self.study), length=length)
+        else:
+            records, cells = await self.intake.give(outside, place, table)
         classes = await self._told(outside, records)
-        await self._asked(classes, records, ask)
-        if place not in self.receivers:
-            return Result()
-        opened = await outside.open(cells.width, int(classes.sizes.sum()))
-        return self._result(classes, records, opened, cells)
+        alone = await outside.told(len(cells.in_question)) > 0
+        recognition, rows = None, int(classes.sizes.sum())
+        if rows:
+            recognition = await read_recognised(outside, self.study, self.parties[place], rows)
+        await self._asked(classes, records, recognition, ask, cells, alone)
+        opened = None
+        if place in self.receivers:
+            opened = await read_cells(outside, classes.sizes, cells)
+        return replace(self._result(classes, records, opened, cells), computed=self.computed(None))
 
     async def _told(self, outside: Outside, records: int) -> Classes:
         """Returns the classes. Raises PeerError for classes that so many records of the study cannot make."""
@@ -114,41 +162,22 @@ class Run:
         published = PublishedClasses.of(len(self.terms.trees), list(classes.labels), classes.sizes.tolist())
         return published, published.figures(self.study, self.terms.trees, records)
 
-    async def _asked(self, classes: Classes, records: int, ask: Ask) -> None:
+    async def _asked(
+        self, classes: Classes, records: int, recognition: Recognition | None, ask: Ask, cells: Cells, alone: Bits
+    ) -> None:
         published, figures = self._published(classes, records)
         boxes, sizes = published.boxes, published.sizes
-        await ask(figures, publish.preview(self.study, self.terms.trees, boxes, sizes, records - int(sizes.sum())))
+        preview = publish.preview(self.study, self.terms.trees, boxes, sizes, records - int(sizes.sum()))
+        columns = [name for name, single in zip(cells.in_question, alone, strict=True) if single]
+        await ask(figures, preview, recognition, columns)
 
-    def _result(self, classes: Classes, records: int, opened: Words | None, cells: Cells) -> Result:
-        """Returns the release of opened cells, which come class by class."""
+    def _result(self, classes: Classes, records: int, opened: Sequence[Words] | None, cells: Cells) -> Result:
+        """Returns the release of opened cells, lane by lane."""
         if opened is None:
             return Result()
         published, figures = self._published(classes, records)
-        number = published.of_records(np.repeat(np.arange(len(classes.sizes)), classes.sizes))
-        return published.result(self.study, self.terms.trees, figures, Rows(number, cells.texts(opened)))
-
-    def _words(self, holder: int, table: Table, cells: Cells, records: int) -> Words:
-        """Returns a holder's rows as words: what the rule reads, then the cells; padded if sizes are private."""
-        parts = [self.terms.words(table, self.holders.index(holder)), cells.words(table)]
-        words = side_by_side(parts, [self.terms.width, cells.width])
-        width = self.terms.width + cells.width
-        return padded(words, width, records) if self.study.sizes == "private" else words
-
-    async def _shared(self, box: Box, words: Mapping[int, Words], width: int, sizes: Mapping[int, int]) -> list[Shared]:
-        """Returns each holder's column; the others know its size."""
-        given = ((place, words.get(place), sizes[place]) for place in self.holders)
-        return await box.together(*(box.share(own, width, size, place) for place, own, size in given))
-
-    async def _cells(self, box: Box, tables: Mapping[int, Table]) -> Cells:
-        """Returns the cells' coding; the least length that fits all texts is opened where some are not listed."""
-        cells = Cells.of(self.study)
-        if cells.listed:
-            return cells
-        fits = {place: cells.fitting(table) for place, table in tables.items()}
-        fit, *others = await self._shared(box, fits, len(LENGTHS), dict.fromkeys(self.holders, 1))
-        for other in others:
-            fit = await (fit & other)
-        fitting = bits_of(await box.open(fit, says=total(self.study.privacy.k)), len(LENGTHS))[:, 0]
-        length = LENGTHS[int(np.argmax(fitting))]
-        await box.tell(range(3, len(self.parties)), np.array([length], np.uint64), says=total(self.study.privacy.k))
-        return replace(cells, length=length)
+        result = published.result(
+            self.study, self.terms.trees, figures, rows_of(opened, classes.sizes, cells, published)
+        )
+        names = [column.name for column in self.study.quasi]
+        return replace(result, classes=classes.table(names, self.terms.trees))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from covey.arrays import Words
-from covey.errors import Unmet
+from covey.errors import Aborted, Unmet
 from covey.mpc import Box, Shared, stacked
 from covey.protocols.peel.coding import side_by_side
 from covey.protocols.peel.disclosures import EMPTY, total
@@ -43,10 +43,15 @@ def padded(words: Words, width: int, records: int) -> Words:
     return side_by_side([real.astype(np.uint64), full], [1, width])
 
 
-async def based(box: Box, rows: Shared, *, empty: bool) -> Shared:
-    """Returns the rows in an order that nobody knows; where some are empty, bit 0 says which, and these are dropped."""
+async def based(box: Box, rows: Shared, records: int, *, empty: bool) -> Shared:
+    """Returns the rows in an order that nobody knows; where some are empty, bit 0 says which, and these are dropped.
+
+    Raises Aborted if more or fewer rows are there than all holders together said.
+    """
     base, _ = await box.shuffle(rows)
     if not empty:
         return base
     real = await box.open_bit(base.bits([0]), says=EMPTY)
+    if real.sum() != records:
+        raise Aborted("a holder shared another number of rows than it said; nothing is written", resumable=False)
     return base.bits(slice(1, None)).at(np.flatnonzero(real))

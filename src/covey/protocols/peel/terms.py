@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.anonymizers.constraints import SLACK
-from covey.arrays import Longs, Words
+from covey.arrays import Longs
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.mpc import width_of
 from covey.protocols.peel.agenda import Agenda
-from covey.protocols.peel.coding import Coding, side_by_side
+from covey.protocols.peel.coding import Coding
 from covey.protocols.peel.conditions import Conditions, Test
 from covey.protocols.peel.costs import Lattice
 from covey.protocols.peel.runs import Bound, at_most, others
@@ -26,7 +26,6 @@ from covey.schema import Column
 from covey.study import Study
 from covey.study.insiders import asked
 from covey.study.ratio import exactly
-from covey.table import Table
 
 REFUSED = {
     "t": "ask for l, which bounds what a class tells of a value",
@@ -72,13 +71,6 @@ class Terms:
         effort = self.study.effort or "normal"
         return Agenda(self.lattice, self.study.privacy.k, records, effort, self.seed, reference)
 
-    def words(self, table: Table, holder: int) -> Words:
-        """Returns the words of a holder's records (chunks x records): digits, the holder's number, watched values."""
-        columns, widths = self.coding.words(table.codes), [column.width for column in self.coding.columns]
-        beside = [np.full(table.rows, holder), *(table.values(column.name).codes for column in self.watched)]
-        attributes = [number.astype(np.uint64) for number in beside[: len(self.conditions.widths)]]
-        return side_by_side([*columns, *attributes], [*widths, *self.conditions.widths])
-
     @property
     def width(self) -> int:
         """The bits of such a word."""
@@ -108,7 +100,8 @@ def _watched(study: Study) -> tuple[Column, ...]:
 
 def _conditions(study: Study, watched: Sequence[Column]) -> Conditions:
     """Returns what every class keeps: the attributes are the holder's number and the watched columns."""
-    privacy, holders = study.privacy, len(study.holders)
+    privacy = study.privacy
+    holders = len(study.holders) if study.partition == "horizontal" else 1  # of whole records
     insider = asked(privacy) if holders > 1 else 1
     of_holder: list[Bound] = [others(insider)] if insider > 1 else []
     if privacy.most_of_a_class is not None:

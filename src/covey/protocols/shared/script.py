@@ -3,7 +3,7 @@
 Each line names a step, where `*` stands for a number or a name, a type of message, and what was the same in every run:
 the roles of sender and recipient, how many there are, how large they are, and the settings without which the message
 does not occur. A setting is `two parties`, `three parties or more`, `two holders` of data, `three holders or more`, a
-key of [privacy] such as `l`, `recipient`, or an option with its value, or its values: `schedule=exact|paper`.
+key of [privacy] such as `l`, `recipient`, or an option with its value, or its values: `variant=paper|datafly`.
 `python -m tests.record_scripts` runs the harness's cases and adds the lines that are missing.
 """
 

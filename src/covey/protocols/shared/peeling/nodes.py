@@ -75,11 +75,6 @@ def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
     return math.prod(tree.levels for tree in trees) <= min(most, max(FEW, WHOLE // max(records, 1)))
 
 
-def looks_at_pairs(study: Study, trees: Sequence[Hierarchy], records: int) -> bool:
-    """True if the list needs to know which pairs of values are shared: not where it has every node."""
-    return PAIRS.of(study.options) and not lists_all(trees, records, NODES.of(study.options))
-
-
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
