@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.browser.people import PHONE, agree, answer, browsing, fill, reached, receipt_of, visiting
-from tests.collection.peeling_town import THREE, BrowserTown
+from tests.collection.peeling_town import BrowserTown, come, serving
 from tests.collection.town import Running, collecting, record_of
 from tests.harness.clock import on_real_clock
 from tests.harness.versions import another_build
@@ -19,8 +19,9 @@ from covey.party.collection import receipts
 from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.page import build
 from covey.party.collection.register import Ended, Opened, Register, moment
+from covey.party.collection.trustee import DONE
 from covey.party.collection.web import Web, WebTask
-from covey.protocols import collect_peel
+from covey.protocols import peel
 from covey.wire.contact import Address
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.thorough]
@@ -28,9 +29,9 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.thorough]
 
 async def finished(town: BrowserTown, running: Running) -> None:
     """The trustees evaluate the answers, and the release is made."""
-    staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
-    await running.task
-    assert await asyncio.gather(*staying) == ["released"] * 3
+    async with serving(town) as staying:
+        await running.task
+        assert await asyncio.gather(*staying) == [DONE] * 3
 
 
 def assert_counted(town: BrowserTown, kept: Sequence[Mapping[str, object]]) -> None:
@@ -44,6 +45,7 @@ async def test_people_in_browsers_and_at_the_command_line_have_the_release_of_a_
     town = BrowserTown(tmp_path)
     links = town.links(8)
     async with browsing() as browser, collecting(town, 8) as running:
+        come(town, running)
         for place in (0, 1):
             await town.delivery(place, links[place]).deliver()
         async with visiting(browser, links[2]) as closed:  # closed before anything was sent: the link still works
@@ -59,7 +61,7 @@ async def test_people_in_browsers_and_at_the_command_line_have_the_release_of_a_
         await agree(page)
         await reached(page, "waiting")
         stored = await page.evaluate("Object.values(localStorage).join()")
-        assert "letters" in stored
+        assert '"letter"' in stored
         assert not any(f'"{value}"' in stored for value in record_of(5).values()), "answers are kept nowhere"
         await page.close()
         page = await context.new_page()
@@ -111,9 +113,10 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
     town = BrowserTown(tmp_path)
     links, late = town.links(4), town.links(1, days=-1)
     pictures, saved = tmp_path / "pictures", tmp_path / "newer.html"
-    with another_build(collect_peel, collect_peel.PROTOCOL.version + 1):
+    with another_build(peel, peel.RESPONDENTS.version + 1):
         saved.write_bytes(build(town.study))
     async with browsing() as browser, collecting(town, 3) as running:
+        come(town, running)
         async with visiting(browser, links[3], PHONE) as page:
             await reached(page, "form")
             wide = "document.documentElement.scrollWidth <= innerWidth"
@@ -167,6 +170,7 @@ async def test_when_all_is_over_people_still_check_their_receipts(tmp_path: Path
         context = await browser.new_context(locale="de-AT")
         page = await context.new_page()
         async with collecting(town, 3) as running:
+            come(town, running)
             for place in (1, 2):
                 await town.delivery(place, links[place]).deliver()
             await page.goto(links[0])
@@ -221,6 +225,7 @@ async def test_the_page_speaks_the_languages_of_the_study_and_keeps_what_was_ans
     town = BrowserTown(tmp_path, columns=LANGUAGES)
     (link,) = town.links(1)
     async with browsing() as browser, collecting(town, 3) as running:
+        come(town, running)
         async with visiting(browser, link, language="de-CH") as page:
             complaints: list[str] = []
             page.on("console", lambda said: complaints.append(said.text))
@@ -246,6 +251,7 @@ async def test_twenty_browsers_and_thirty_at_the_command_line(tmp_path: Path) ->
     town = BrowserTown(tmp_path)
     links = town.links(50)
     async with browsing() as browser, collecting(town, 50, phase_seconds=300.0) as running:
+        come(town, running)
         for place in range(20, 50):
             await town.delivery(place, links[place]).deliver()
         some = asyncio.Semaphore(5)

@@ -1,4 +1,4 @@
-"""Answers made by the page's own program, in JavaScript, against the Python side: the same numbers, the same bytes."""
+"""Letters written by the page's own program, in JavaScript, against the Python side: the same words, the same bytes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,18 @@ from typing import cast
 import numpy as np
 import pytest
 from benchmarks import _adult
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.collection.peeling_town import BrowserTown
 from tests.harness.tiers import THOROUGH, examples
 
-from covey.crypto import sharing
-from covey.crypto.group import ORDER
+from covey.arrays import Words
 from covey.crypto.letter import LetterKey, seal
 from covey.crypto.rng import Rng, fresh_seed
-from covey.crypto.scalar_field import FQ
 from covey.errors import InputError
 from covey.party.collection import page, questions
 from covey.party.collection.invitation import Invitation
-from covey.party.identity import keys as keyring
-from covey.party.identity.roster import Roster
-from covey.party.session.playing import letter_keys
-from covey.protocols.collect_peel import letters
-from covey.protocols.collect_peel.layout import RecordLayout
+from covey.protocols.peel import letters
+from covey.protocols.peel.respondents import judge, word_of
 
 COLUMNS = """
 [columns.age]
@@ -112,40 +108,49 @@ class Survey:
 
     def __post_init__(self) -> None:
         self.study = self.town.study
-        self.layout = RecordLayout.of(self.study)
+        self.word = word_of(self.study, judge(self.study))
         self.data = page.describe(self.study)
         self.names = self.study.of_party_role("trustee")
-        known = letter_keys(None, Roster.of(self.study)).known
-        self.public = {name: known[name] for name in self.names}
-        own = {name: keyring.load(self.town.folder / f"keys-{name}") for name in self.names}
-        self.own = {name: LetterKey.of_signing(keys.signing) for name, keys in own.items()}
+        self.own = {name: LetterKey.draw(Rng(fresh_seed()).stream(name)) for name in self.names}
+        self.public = {name: key.public for name, key in self.own.items()}
+        self.seed = fresh(32)
+        self.enrolment = Ed25519PrivateKey.from_private_bytes(self.seed)
+        self.key = self.enrolment.public_key().public_bytes_raw()
         parts = [Path(page.__file__).parent / name for name in ("seal.js",)]
         self.script.write_text("".join(each.read_text() for each in parts))
 
     def run(self, jobs: Sequence[Job], invitations: Sequence[str] = ()) -> dict[str, list[dict[str, str]]]:
         """What the page's program makes of these answers."""
         listed = [vars(job) for job in jobs]
-        given = json.dumps({"data": self.data, "jobs": listed, "invitations": invitations})
+        keys = [self.public[name].hex() for name in self.names]
+        content = {"data": self.data, "jobs": listed, "invitations": invitations, "keys": keys, "seed": self.seed.hex()}
+        given = json.dumps(content)
         program = [node(), "--no-warnings", str(Path(__file__).parent / "vectors.js"), str(self.script)]
         done = subprocess.run(program, input=given, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         found: dict[str, list[dict[str, str]]] = json.loads(done.stdout)
         return found
 
-    def expected(self, raws: Raw) -> list[int]:
-        """The numbers of a record as Python has them."""
-        return self.layout.spell(questions.table_of(self.study, questions.accept(self.study, raws)))
+    def words(self, raws: Raw) -> Words:
+        """The word of a record as Python has it."""
+        return self.word.words(questions.table_of(self.study, questions.accept(self.study, raws)))
 
-    def opened(self, handle: str, content: bytes) -> list[int]:
-        """The record that the trustees can put together from an answer."""
-        answer = letters.unpack(content, len(self.names))
-        shares = {}
-        for place, (name, sealed) in enumerate(zip(self.names, answer.letters, strict=True), start=1):
-            found = letters.read(self.study.study_hash, handle, name, self.own[name], sealed, self.layout.width)
-            assert found is not None
-            shares[place] = found
-        opened: list[int] = sharing.reveal(shares, sharing.threshold(len(self.names)), FQ).tolist()
-        return opened
+    def expected(self, raws: Raw) -> bytes:
+        """The same in bytes."""
+        return letters.packed_word(self.words(raws), self.word.width)
+
+    def opened(self, handle: str, content: bytes) -> bytes:
+        """The word that the trustees can put together from a letter."""
+        answer, study, width = letters.unpack(content, self.word.width), self.study.study_hash, self.word.width
+        assert letters.is_signed(study, handle, answer)
+        assert answer.key == self.key
+        read = [
+            letters.read(study, handle, self.key, name, self.own[name], sealed, width)
+            for name, sealed in zip(self.names, answer.parts, strict=True)
+        ]
+        halves = [(part[: len(part) // 2], part[len(part) // 2 :]) for part in read if part is not None]
+        assert all(halves[place][1] == halves[(place + 1) % 3][0] for place in range(3)), "two have each share"
+        return bytes(one ^ two ^ three for one, two, three in zip(*(half[0] for half in halves), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +195,7 @@ def drawn_raws(seed: int) -> Iterator[Raw]:
             "drinks": one(None, "never", "sometimes", "often"),
             "pills": one("0", "1", "2", "3"),
             "dose": one(None, "0", "7", "49", "50", "3000"),
-            "note": one(None, "a note", "'=1+1", "'-5", "ñandú " * 7, "e\u0301", "  outer  ", "x" * 62, "👩‍👩‍👧‍👦"),
+            "note": one(None, "a note", "'=1+1", "'-5", "ñandú " * 7, "e\u0301", "  outer  ", "x" * 64, "👩‍👩‍👧‍👦"),
             "weight": one("70", "70.50", "-0", "0.000000001", "123456789012345678", "+3", "007"),
             "day": one(None, "2024-02-29", "1900-01-01"),
         }
@@ -198,18 +203,21 @@ def drawn_raws(seed: int) -> Iterator[Raw]:
 
 def test_answers_made_by_the_page_are_byte_for_byte_those_of_the_command_line(survey: Survey) -> None:
     raws = drawn_raws(1)
-    width, jobs = survey.layout.width, []
+    size, jobs = -(-survey.word.width // 8), []
     for number in range(examples(100)):
-        drawn = [fresh(48 * width), *(fresh(32) for _ in survey.names)]
+        drawn = [fresh(2 * size), *(fresh(32) for _ in survey.names)]
         jobs.append(Job(f"r-{number}", next(raws), [each.hex() for each in drawn]))
     made = survey.run(jobs)["answers"]
     for job, answer in zip(jobs, made, strict=True):
         assert "refused" not in answer, (job, answer)
         record, handle = survey.expected(job.raws), job.handle
-        given = Given([bytes.fromhex(each) for each in job.drawn or ()])
-        due = letters.write(survey.study.study_hash, handle, record, survey.public, cast("Rng", given))
+        shares, *seals = [bytes.fromhex(each) for each in job.drawn or ()]
+        rng = cast("Rng", Given([shares[:size], shares[size:], *seals]))
+        enrolment = survey.key, survey.enrolment.sign
+        words, study = survey.words(job.raws), survey.study.study_hash
+        due = letters.write(study, handle, words, survey.word.width, survey.public, rng, enrolment)
         assert answer["content"] == letters.pack(due).hex()
-        assert answer["line"] == letters.line(handle, due).hex()
+        assert answer["line"] == letters.line(handle, due.digests).hex()
         assert survey.opened(handle, bytes.fromhex(answer["content"])) == record
 
 
@@ -219,7 +227,7 @@ def test_the_page_refuses_what_the_study_does_not_allow(survey: Survey) -> None:
         "age": ("15", "x", "1e2", "", "20.5"), "born": (None, "", "2026-02-30", "2026-06-01", "yesterday"),
         "income": ("90600", "-600", "12,345.6"), "visit": ("2023-12-31", "2026-01-01", "2025-2-1"),
         "temperature": (None, "", "36.25", "42.5"), "region": ("NA", "Elsewhere"), "code": ("999",),
-        "drinks": ("Often?",), "pills": (None, "4"), "note": ("x" * 63, "a\u0001b"), "weight": (None, "heavy", "1e400"),
+        "drinks": ("Often?",), "pills": (None, "4"), "note": ("x" * 65, "a\u0001b"), "weight": (None, "heavy", "1e400"),
         "day": ("29.02.2024",),
     }  # fmt: skip
     jobs = [
@@ -241,13 +249,13 @@ def test_malformed_letters_are_refused(survey: Survey) -> None:
     jobs = [Job(f"r-{number}", next(raws)) for number in range(5)]
     made = [bytes.fromhex(each["content"]) for each in survey.run(jobs)["answers"]]
     assert survey.opened("r-0", made[0]) == survey.expected(jobs[0].raws)
-    draws, width, study = np.random.default_rng(4), survey.layout.width, survey.study.study_hash
+    draws, width, study = np.random.default_rng(4), survey.word.width, survey.study.study_hash
     refused = 0
     for number in range(many):
         place = int(draws.integers(len(made)))
-        answer = letters.unpack(made[place], len(survey.names))
+        answer, key = letters.unpack(made[place], width), survey.key
         own = int(draws.integers(len(survey.names)))
-        name, sealed, handle, hashed = survey.names[own], answer.letters[own], f"r-{place}", study
+        name, sealed, handle, hashed = survey.names[own], answer.parts[own], f"r-{place}", study
         match number % 7:
             case 0:
                 at = int(draws.integers(len(sealed)))
@@ -259,24 +267,22 @@ def test_malformed_letters_are_refused(survey: Survey) -> None:
             case 3:
                 hashed = survey.study.roster_hash
             case 4:
-                sealed = answer.letters[(own + 1) % len(survey.names)]
+                sealed = answer.parts[(own + 1) % len(survey.names)]
             case 5:
-                sealed = bent(survey, handle, name, [ORDER] * width)
+                key = bytes(32)
             case _:
-                sealed = bent(survey, handle, name, [1] * (width + 1 + number % 2 * -2))
-        refused += letters.read(hashed, handle, name, survey.own[name], sealed, width) is None
+                sealed = bent(survey, handle, name, bytes(len(sealed) - 48 + 1 + number % 2 * -2))
+        refused += letters.read(hashed, handle, key, name, survey.own[name], sealed, width) is None
     assert refused == many
     for content in (made[0][:-1], made[0] + b"\0", b"\x92" + made[0][1:], b"", b"\xc0"):
         with pytest.raises(InputError):
-            letters.unpack(content, len(survey.names))
+            letters.unpack(content, width)
 
 
-def bent(survey: Survey, handle: str, name: str, content: Sequence[int]) -> bytes:
-    """A letter to that trustee with other numbers in it than an answer has."""
-    packed = b"".join(number.to_bytes(32, "little") for number in content)
-    stream = Rng(fresh_seed()).stream("letter")
-    context = letters._context(survey.study.study_hash, handle, name)
-    return seal(packed, survey.public[name], stream, *context)
+def bent(survey: Survey, handle: str, name: str, content: bytes) -> bytes:
+    """A part for that trustee with another content than shares of a word."""
+    context = letters.context(survey.study.study_hash, handle, survey.key, name)
+    return seal(content, survey.public[name], Rng(fresh_seed()).stream("letter"), *context)
 
 
 def fresh(size: int) -> bytes:

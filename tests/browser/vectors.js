@@ -1,7 +1,7 @@
 // Answers as the page makes them, for tests: reads a study and jobs, writes what the page's program makes of them.
 const fs = require("node:fs");
 const given = JSON.parse(fs.readFileSync(0, "utf8"));
-const names = ["readAnswer", "recordNumbers", "writeLetters", "pack", "boardLine", "unhex", "hex", "random",
+const names = ["readAnswer", "recordWord", "writeLetter", "pack", "boardLine", "unhex", "hex", "random",
   "readInvitation", "keyPair", "spell", "digest", "onBoard", "receiptHolds"];
 const page = new Function(fs.readFileSync(process.argv[2], "utf8") + `; return {${names.join(",")}};`)();
 
@@ -12,9 +12,10 @@ async function one(data, job) {
     try { answers[name] = page.readAnswer(question, raw); } catch (error) { return {refused: name, why: error.message}; }
   }
   const drawn = [...(job.drawn || [])].map(page.unhex);
-  const numbers = await page.recordNumbers(data, answers);
-  const letters = await page.writeLetters(data, job.handle, numbers, job.drawn ? () => drawn.shift() : page.random);
-  return {content: page.hex(page.pack(letters)), line: page.hex(await page.boardLine(job.handle, letters)),
+  const own = await page.keyPair("Ed25519", page.unhex(given.seed)), keys = given.keys.map(page.unhex);
+  const draw = job.drawn ? () => drawn.shift() : page.random;
+  const letter = await page.writeLetter(data, keys, job.handle, page.recordWord(data, answers), own, draw);
+  return {content: page.hex(page.pack(letter)), line: page.hex(await page.boardLine(job.handle, letter)),
           texts: Object.fromEntries(Object.entries(answers).map(([name, each]) => [name, each.text]))};
 }
 

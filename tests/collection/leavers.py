@@ -16,7 +16,7 @@ from covey.judge import verify
 from covey.judge.singled_out import NAME
 from covey.party.session.respondents import consent, refusals
 from covey.protocols import Proposal, Result, Seat
-from covey.protocols.collect import PROTOCOL
+from covey.protocols.as_printed.collect import PROTOCOL
 from covey.protocols.protocol import SILENT
 from covey.secure.declare import Leakage
 from covey.study import Study

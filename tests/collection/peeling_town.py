@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from tests.collection.town import STUDY, Town, free_port, record_of
+from tests.collection.town import STUDY, Running, Town, free_port, record_of
 
-from covey.party.collection import page
+from covey.crypto.rng import Rng, fresh_seed
+from covey.party.collection import page, trustee_keys
 from covey.party.collection.delivering import Delivery
 from covey.party.collection.opening import CollectorTask
 from covey.party.collection.questions import table_of
 from covey.party.collection.responding import prepare
-from covey.party.collection.trustee import NamedTrustee
+from covey.party.collection.trustee import Trustee
 from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.collection.web import WebTask
 from covey.party.identity import keys as keyring
 from covey.protocols import of_study
+from covey.protocols.peel import letters
+from covey.protocols.peel.letters import Letter
+from covey.protocols.peel.respondents import judge, word_of
 from covey.sources.release import arrange, canonical_csv
 from covey.wire.contact import Address
+from covey.wire.standing.words import SignedKey
 
-THREE, FIVE = ("board", "patients", "university"), ("board", "city", "patients", "press", "university")
+THREE = ("board", "patients", "university")
 
 
 @dataclass
@@ -39,10 +46,11 @@ class PeelingTown(Town):
                 keyring.save(keyring.make(name), folder)
             (self.folder / f"{name}.pem").write_bytes(keyring.load(folder).certificate.pem)
             parties += f'[parties.{name}]\nrole = "trustee"\ncertificate = "{name}.pem"\n'
-        text = STUDY.replace('method = "curve"\ngrid = {grid}\ncommittee = {committee}', "nodes = 4")
+        text = STUDY.replace("[protocol]\nas_printed = true\ngrid = {grid}\ncommittee = {committee}", "[protocol]")
+        text = text.replace('"collect"', '"peel"')
         self.path.write_text(text.format(k=self.k, privacy=self.privacy, address=self.address) + parties)
 
-    def trustee(self, name: str) -> NamedTrustee:
+    def trustee(self, name: str) -> Trustee:
         """A trustee's machine, as often as it is started."""
         return prepare_trustee(self.path, self.folder / f"keys-{name}", self.folder / name, None, lambda said: None)
 
@@ -53,6 +61,17 @@ class PeelingTown(Town):
             home.keep_record(study, record_of(place))
         return Delivery(study, hub, home, invitation)
 
+    @property
+    def width(self) -> int:
+        """The bits of a record's word."""
+        return word_of(self.study, judge(self.study)).width
+
+    def signed(self, person: Delivery, answer: Letter) -> Letter:
+        """The letter with the signature of that person's enrolment."""
+        handle, own = person.home.handle(person.invitation) or "r-1", person.home.keys()
+        content = letters.statement(self.study.study_hash, handle, answer.digests)
+        return Letter(answer.parts, own.certificate.public_key, own.tls.sign(content))
+
     def ideal(self, people: int) -> bytes:
         """What a trusted party would release."""
         study = self.study
@@ -60,6 +79,40 @@ class PeelingTown(Town):
         release = of_study(study).ideal(study, tables).release
         assert release is not None
         return canonical_csv(arrange(release))
+
+
+def come(town: PeelingTown, running: Running) -> None:
+    """All trustees show their keys for letters, and go."""
+    for shown in keys_of(town):
+        running.collection.desk.serve(shown.trustee, shown.key, shown.signature)
+
+
+def keys_of(town: PeelingTown) -> list[SignedKey]:
+    """The trustees' keys for letters."""
+    machines = [town.trustee(name) for name in town.trustees]
+    study = town.study.study_hash
+    return [trustee_keys.signed(study, each.keys, each.own) for each in machines if each.own is not None]
+
+
+def letter_of(town: PeelingTown, person: Delivery, place: int) -> Letter:
+    """The letter of that person with another's record; under the handle r-1 where there is none."""
+    study, own, word = town.study, person.home.keys(), word_of(town.study, judge(town.study))
+    handle = person.home.handle(person.invitation) or "r-1"
+    keys = {shown.trustee: shown.key for shown in keys_of(town)}
+    words, enrolment = word.words(table_of(study, record_of(place))), (own.certificate.public_key, own.tls.sign)
+    return letters.write(study.study_hash, handle, words, word.width, keys, Rng(fresh_seed()), enrolment)
+
+
+@asynccontextmanager
+async def serving(town: PeelingTown, *names: str) -> AsyncIterator[list[asyncio.Task[str]]]:
+    """Trustees that stay, all unless some are named, until the block ends."""
+    tasks = [asyncio.create_task(town.trustee(name).run()) for name in names or town.trustees]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def hand_in(town: PeelingTown, people: int) -> list[Delivery]:
@@ -83,8 +136,8 @@ class BrowserTown(PeelingTown):
         text = self.path.read_text()
         if self.columns:
             text = text[: text.index("[columns.age]")] + self.columns + text[text.index("[parties.office]") :]
-        options = f'nodes = 4\nweb = "{self.web}"\npage = "{page.program()}"\n'
-        self.path.write_text(text.replace("nodes = 4\n", options))
+        options = f'[protocol]\nweb = "{self.web}"\npage = "{page.program()}"\n'
+        self.path.write_text(text.replace("[protocol]\n", options))
 
     @property
     def web(self) -> str:

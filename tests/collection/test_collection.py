@@ -110,7 +110,7 @@ async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path
         gone = asyncio.create_task(people[0].run())
         at_phase(people[0], phase, gone.cancel)
         others = await everyone(people[1:])
-        finished = await running.task
+        await running.task
     released = [how for how in others if how == "released"]
     assert town.judged() == len(released) >= 3
     handle = town.handles(1)[0]
@@ -118,7 +118,7 @@ async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path
         assert len(released) == 8
     if len(released) < 9 and phase != "release":
         assert handle in json.dumps(town.summary()) or handle in running.log
-    assert finished.figures is not None and finished.figures.k_reached >= 3
+    assert int(str(town.summary()["k_reached"])) >= 3
 
 
 def attempts(running: Running) -> int:
@@ -179,22 +179,6 @@ async def test_too_few_who_stay_end_the_collection_for_good_and_release_nothing(
     with pytest.raises(InputError, match="ended"):
         async with collecting(town, 5):
             pass
-
-
-@on_real_clock
-async def test_a_respondent_may_leave_when_nothing_is_due_and_come_back(tmp_path: Path) -> None:
-    town = Town(tmp_path)
-    tokens = town.invite(4)
-    async with collecting(town, 4) as running:
-        assert await town.person(0, tokens[0], leave=True).run() == "waiting"
-        assert len(running.collection.register.held.ready) == 1
-        others = asyncio.create_task(everyone([town.person(place, tokens[place]) for place in (1, 2, 3)]))
-        ends = ["waiting"]
-        while ends[-1] == "waiting":
-            ends.append(await town.person(0, tokens[0], leave=True).run())
-        assert ends[-1] == "released" and set(await others) == {"released"}
-        await running.task
-    assert town.judged() == 4
 
 
 def test_a_finished_respondent_says_so_and_its_journal_is_erased(

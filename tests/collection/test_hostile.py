@@ -23,9 +23,9 @@ from covey.errors import AccessError, InputError, PeerError, Unmet
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import prepare
 from covey.party.identity import keys as keyring
-from covey.protocols.collect import zero_test
-from covey.protocols.collect.keys import Enrolment
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import zero_test
+from covey.protocols.as_printed.collect.keys import Enrolment
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.wire import frame as frames
 from covey.wire.contact import Address
 from covey.wire.frame import Header
@@ -212,7 +212,7 @@ async def test_a_certificate_that_is_not_enrolled_gets_no_word(tmp_path: Path) -
 
 
 def forged(person: object, session: bytes, step: str, payload: bytes, *, sender: str, number: int = 0) -> bytes:
-    header = Header(2, session[:16], sender, "office", step, "collect.answers", number, 1)
+    header = Header(frames.VERSION, session[:16], sender, "office", step, "collect.answers", number, 1)
     return bytes(frames.write(header, bytes(16), payload).raw)
 
 
@@ -305,7 +305,7 @@ async def test_a_respondent_who_has_answered_takes_part_in_no_second_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from covey.errors import Left
-    from covey.protocols.collect import collector as role
+    from covey.protocols.as_printed.collect import collector as role
 
     original = role.open_positions
 

@@ -11,8 +11,8 @@ from tests.harness.collect_cases import HUB, Person, names_of, study_of
 from covey.crypto.rng import Stream
 from covey.crypto.seal import Sealed
 from covey.errors import Left, PeerError, Unmet
-from covey.protocols.collect import index, leakage, submit
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import index, leakage, submit
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.wire import Channel, Header
 
 pytestmark = pytest.mark.timeout(60)
@@ -103,7 +103,7 @@ def test_too_few_answers_open_nothing() -> None:
 def test_above_the_limit_for_sending_the_index_too_who_asks_nothing_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from covey.protocols.collect import parameters
+    from covey.protocols.as_printed.collect import parameters
 
     monkeypatch.setattr(parameters, "BROADCAST_CELLS", 8)
     parameters._LAST.clear()

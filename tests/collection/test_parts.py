@@ -101,7 +101,7 @@ def journal_in(folder: Path) -> Journal:
 
 
 def letter(sender: str, recipient: str, content: bytes, *, number: int = 0, session: bytes = SESSION) -> bytes:
-    header = Header(2, session, sender, recipient, "step", "tag", number, 1)
+    header = Header(frames.VERSION, session, sender, recipient, "step", "tag", number, 1)
     return bytes(frames.write(header, bytes(16), content).raw)
 
 
@@ -342,8 +342,12 @@ def test_serve_says_what_is_missing_or_too_little(
 async def test_status_names_who_is_missing_by_handle_and_until_when(tmp_path: Path) -> None:
     town = Town(tmp_path)
     tokens = town.invite(4)
-    async with collecting(town, 4, phase_seconds=600.0):
-        assert await town.person(0, tokens[0], leave=True).run() == "waiting"
+    async with collecting(town, 4, phase_seconds=600.0) as running:
+        gone = asyncio.create_task(town.person(0, tokens[0]).run())
+        while not running.collection.register.held.ready:  # noqa: ASYNC110 - the register tells nobody
+            await asyncio.sleep(0.02)
+        gone.cancel()
+        await asyncio.wait([gone])
         others = asyncio.create_task(everyone([town.person(place, tokens[place]) for place in (1, 2, 3)]))
         for _ in range(600):
             found = town.status()

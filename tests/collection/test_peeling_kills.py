@@ -25,7 +25,7 @@ from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.collection.trustee import serve as serve_trustee
 from covey.party.session.journal import Journal
 
-PRELOADED = ["tests.collection.test_peeling_kills", "covey.judge", "covey.protocols.collect_peel"]
+PRELOADED = ["tests.collection.test_peeling_kills", "covey.judge", "covey.protocols.peel"]
 OFFICE = "office"
 
 
@@ -98,7 +98,8 @@ def test_everyone_is_killed_at_any_message_and_nothing_is_lost(
 
     tokens = town.invite(people)
     try:
-        start(OFFICE)
+        for name in (OFFICE, *THREE):
+            start(name)
         for place, token in enumerate(tokens):
             after = float(draws.uniform(0.02, 0.6)) if place % 5 == 0 else 0.0
             town.delivery(place, token)  # its record and consent are in its folder
@@ -112,8 +113,6 @@ def test_everyone_is_killed_at_any_message_and_nothing_is_lost(
                     break
                 assert person.exitcode == -signal.SIGKILL
                 after = 0.0
-        for name in THREE:
-            start(name)
         until = time.monotonic() + 1200
         while any(process.exitcode != 0 for process in running.values()):
             assert time.monotonic() < until, killed

@@ -14,14 +14,14 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.browser.people import answer, browsing
-from tests.collection.peeling_town import THREE, BrowserTown, PeelingTown, hand_in
+from tests.collection.peeling_town import BrowserTown, PeelingTown, come, hand_in, serving
 from tests.collection.test_web import Answered, PageVisitor
 from tests.collection.town import Town, collecting, free_port, record_of
 from tests.conftest import Covey
 from tests.harness.clock import on_real_clock
 from tests.harness.relay import require_server
 
-from covey.crypto.letter import LetterKey, seal
+from covey.crypto.letter import LetterKey, public_of_signing, seal
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError
 from covey.party.collection import page, receipts
@@ -31,11 +31,12 @@ from covey.party.collection.invitation import Invitation, issue
 from covey.party.collection.opening import CollectorTask
 from covey.party.collection.pages import meets_pages
 from covey.party.collection.register import Opened, Register, moment
+from covey.party.collection.trustee import DONE
 from covey.party.collection.web import Web
 from covey.party.identity import relay_config
 from covey.party.identity.roster import Roster
-from covey.party.session.playing import letter_keys
 from covey.party.simulate import broker
+from covey.protocols.peel import RESPONDENTS as PROTOCOL
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import beside
 from covey.wire.relay import RelayedParty
@@ -83,12 +84,11 @@ class PeelingAtRelay(AtRelay, PeelingTown):
 async def test_people_answer_and_trustees_evaluate_over_the_relay(tmp_path: Path) -> None:
     town = PeelingAtRelay(tmp_path)
     with town.broker():
-        async with collecting(town, 8) as running:
+        async with collecting(town, 8) as running, serving(town) as staying:
             assert "listening on the relay nats://" in running.log
             await hand_in(town, 8)
-            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
             await running.task
-            assert await asyncio.gather(*staying) == ["released"] * 3
+            assert await asyncio.gather(*staying) == [DONE] * 3
     assert (town.out / "release.csv").read_bytes() == town.ideal(8)
 
 
@@ -102,15 +102,15 @@ class PageAtRelay(AtRelay, BrowserTown):
 async def test_a_collector_at_a_relay_serves_its_page_to_a_proxy_on_its_machine(tmp_path: Path) -> None:
     town = PageAtRelay(tmp_path)
     with town.broker():
-        async with collecting(town, 6) as running:
+        async with collecting(town, 6) as running, serving(town) as staying:
             assert "listening on the relay nats://" in running.log and "browsers are answered at" in running.log
+            come(town, running)
             for place, token in enumerate(town.invite(6)):
                 visitor = PageVisitor(town, token)
                 assert (await visitor.enrol())[0] == 200
                 assert (await visitor.deliver(visitor.sealed(place)))[0] == 200
-            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
             await running.task
-            assert await asyncio.gather(*staying) == ["released"] * 3
+            assert await asyncio.gather(*staying) == [DONE] * 3
     assert (town.out / "release.csv").read_bytes() == town.ideal(6)
 
 
@@ -129,7 +129,8 @@ class RelayedVisitor(PageVisitor):
     """Somebody who speaks with the collector over the relay as the page does."""
 
     async def post(self, path: str, content: bytes, headers: Mapping[str, str] | None = None) -> Answered:
-        return await self.send(json.dumps({"method": "POST", "path": path, "headers": dict(headers or {})}), content)
+        given = {"Covey-Protocol": str(PROTOCOL.version), **(headers or {})}
+        return await self.send(json.dumps({"method": "POST", "path": path, "headers": given}), content)
 
     async def send(self, head: str, content: bytes) -> Answered:
         study, page = self.town.study, fresh_seed().reveal()[:16].hex()
@@ -137,7 +138,7 @@ class RelayedVisitor(PageVisitor):
         assert site is not None
         key, stream = LetterKey.draw(Rng(fresh_seed()).stream("own")), Rng(fresh_seed()).stream("letter")
         context = (bytes.fromhex(study.study_hash), page)
-        to = letter_keys(None, Roster.of(study)).known["office"]
+        to = public_of_signing(Roster.of(study).certificates["office"].signing_key)
         asked = seal(key.public + head.encode() + b"\n" + content, to, stream, "collect page request", *context)
         came: asyncio.Queue[bytes] = asyncio.Queue()
         own = Broker(site, Signer.of_page(site), lambda told: None)
@@ -166,10 +167,11 @@ async def test_a_page_over_the_relay_enrols_and_delivers_as_at_a_port(tmp_path: 
     tokens = town.invite(2)
     with town.broker():
         async with collecting(town, 6) as running:
+            come(town, running)
             assert "browsers are answered at the relay ws://" in running.log
             visitor, thief = RelayedVisitor(town, tokens[0]), RelayedVisitor(town, tokens[0])
             status, answer = await visitor.enrol()
-            assert (status, set(answer)) == (200, {"handle"})
+            assert (status, set(answer)) == (200, {"handle", "keys"})
             assert (await thief.enrol())[1]["code"] == "used"
             content = visitor.sealed(0)
             assert (await thief.deliver(content))[0] == 403
@@ -204,13 +206,12 @@ async def test_people_answer_in_a_browser_over_the_relay_from_a_page_on_a_disk(t
     saved.write_bytes(page.build(town.study))
     tokens = town.invite(6)
     with town.broker():
-        async with browsing() as browser, collecting(town, 6) as running:
+        async with browsing() as browser, collecting(town, 6) as running, serving(town) as staying:
             for place in range(4):
                 await town.delivery(place, tokens[place]).deliver()
             kept = [await answer(browser, f"{saved.as_uri()}#{tokens[place]}", record_of(place)) for place in (4, 5)]
-            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
             await running.task
-            assert await asyncio.gather(*staying) == ["released"] * 3
+            assert await asyncio.gather(*staying) == [DONE] * 3
         register = Register.open(town.out, Opened(town.study.study_hash, 0, 0, moment()))
         desk = EnrolmentDesk.of(town.study, town.keys, register, town.out)
         web, late = Web(town.study, desk, print), RelayedVisitor(town, "")

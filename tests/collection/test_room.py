@@ -42,4 +42,4 @@ def test_too_little_memory_is_told_before_anybody_is_listened_to(
     collection.journal.close()
     prepare(town.path, town.folder / "keys-board", town.folder / "board", None, said.append)
     assert [sentence.partition(" are free")[0] for sentence in said] == ["100 MB of memory"] * 2
-    assert "a run of this size needs about 1.4 GB; end others" in said[0]
+    assert "a run of this size needs about 520 MB; end others" in said[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.collection.callers import Caller, enrolled
-from tests.collection.peeling_town import THREE, BrowserTown, PeelingTown
+from tests.collection.peeling_town import THREE, BrowserTown, PeelingTown, come
 from tests.collection.test_web import PageVisitor
 from tests.collection.town import Running, Town, collecting
 from tests.harness.clock import on_real_clock
@@ -17,7 +17,8 @@ from tests.harness.versions import another_build
 from covey.errors import AccessError, InputError
 from covey.party.collection import page
 from covey.party.collection.opening import Collection
-from covey.protocols import collect, collect_peel
+from covey.protocols import peel
+from covey.protocols.as_printed import collect
 from covey.wire.standing import words
 
 pytestmark = pytest.mark.timeout(90)
@@ -63,10 +64,10 @@ async def test_who_says_ready_with_another_version_all_the_same_is_hung_up_on(tm
 @pytest.mark.thorough
 @on_real_clock
 async def test_answers_and_trustees_of_another_version_are_refused(tmp_path: Path) -> None:
-    town, version = PeelingTown(tmp_path), collect_peel.PROTOCOL.version
+    town, version = PeelingTown(tmp_path), peel.RESPONDENTS.version
     tokens = town.invite(2)
     async with collecting(town, 6) as running:
-        with another_build(collect_peel, version + 1):
+        with another_build(peel, version + 1):
             trustee = town.trustee(THREE[0])
             with pytest.raises(AccessError, match="the collector is behind"):
                 await trustee.run()
@@ -74,6 +75,7 @@ async def test_answers_and_trustees_of_another_version_are_refused(tmp_path: Pat
                 await town.delivery(0, tokens[0]).deliver()
         assert not running.collection.register.held.answers
         await noted(running, f"{THREE[0]} left at the greeting")
+        come(town, running)
         await town.delivery(0, tokens[0]).deliver()
         assert len(running.collection.register.held.answers) == 1, "with the same version it goes on"
 
@@ -81,7 +83,7 @@ async def test_answers_and_trustees_of_another_version_are_refused(tmp_path: Pat
 @pytest.mark.thorough
 @on_real_clock
 async def test_a_page_that_another_version_made_is_refused_before_it_enrols(tmp_path: Path) -> None:
-    town, version = BrowserTown(tmp_path), collect_peel.PROTOCOL.version
+    town, version = BrowserTown(tmp_path), peel.RESPONDENTS.version
     assert json.loads(json.dumps(page.describe(town.study)))["protocol"] == version
     assert "Covey-Protocol" in page.build(town.study).decode()
     visitor = PageVisitor(town, town.invite(1)[0])
@@ -91,7 +93,7 @@ async def test_a_page_that_another_version_made_is_refused_before_it_enrols(tmp_
             for made in (str(version + 1), "x" * 80):
                 status, answer = await visitor.post(path, state, {"Covey-Protocol": made})
                 assert (status, answer["code"]) == (403, "version")
-                assert "of protocol 'collect'" in answer["why"]
+                assert "of protocol 'peel'" in answer["why"]
         assert (await visitor.post("/api/state", state, {"Covey-Protocol": str(version)}))[1] == {"state": "unknown"}
         assert not running.collection.register.held.enrolled
 
@@ -105,10 +107,12 @@ def test_every_language_of_the_page_says_it() -> None:
 @on_real_clock
 async def test_a_collection_goes_on_with_the_version_that_began_it_alone(tmp_path: Path) -> None:
     town = PeelingTown(tmp_path)
-    async with collecting(town, 6):
+    version = peel.RESPONDENTS.version
+    async with collecting(town, 6) as running:
+        come(town, running)
         await town.delivery(0, town.invite(1)[0]).deliver()
-    began = "this collection began with version 1 of protocol 'collect', and this is version 2"
-    with another_build(collect_peel, 2), pytest.raises(InputError, match=began):
+    began = f"this collection began with version {version} of protocol 'peel', and this is version {version + 1}"
+    with another_build(peel, version + 1), pytest.raises(InputError, match=began):
         Collection.prepare(town.service(6))
     async with collecting(town, 6) as running:
         assert len(running.collection.register.held.answers) == 1

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from tests.collection.peeling_town import BrowserTown, PeelingTown
+from tests.collection.peeling_town import BrowserTown, PeelingTown, come, keys_of
 from tests.collection.town import collecting, record_of
 from tests.conftest import Covey
 from tests.harness.clock import on_real_clock
@@ -33,10 +33,9 @@ from covey.party.collection.invitation import Invitation
 from covey.party.collection.page.compare import compare, fetch
 from covey.party.collection.questions import table_of
 from covey.party.collection.web import WebTask
-from covey.party.identity.roster import Roster
-from covey.party.session.playing import letter_keys
-from covey.protocols.collect_peel import letters
-from covey.protocols.collect_peel.layout import RecordLayout
+from covey.protocols.peel import RESPONDENTS as PROTOCOL
+from covey.protocols.peel import letters
+from covey.protocols.peel.respondents import judge, word_of
 from covey.study import Study
 from covey.wire.contact import Address
 from covey.wire.standing import web as wire_web
@@ -76,7 +75,8 @@ class PageVisitor:
         return self.own.public_key().public_bytes_raw()
 
     async def post(self, path: str, content: bytes, headers: Mapping[str, str] | None = None) -> Answered:
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        given = {"Covey-Protocol": str(PROTOCOL.version), **(headers or {})}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n{lines}\r\n"
         status, answer = await said(self.town.web_port, head.encode() + content)
         return status, json.loads(answer)
@@ -92,10 +92,10 @@ class PageVisitor:
 
     def sealed(self, place: int) -> bytes:
         study = self.town.study
-        known = letter_keys(None, Roster.of(study)).known
-        keys = {name: known[name] for name in study.of_party_role("trustee")}
-        record = RecordLayout.of(study).spell(table_of(study, record_of(place)))
-        return letters.pack(letters.write(study.study_hash, self.handle, record, keys, Rng(fresh_seed())))
+        keys = {shown.trustee: shown.key for shown in keys_of(self.town)}
+        word, table = word_of(study, judge(study)), table_of(study, record_of(place))
+        given = (word.words(table), word.width, keys, Rng(fresh_seed()), (self.key, self.own.sign))
+        return letters.pack(letters.write(study.study_hash, self.handle, *given))
 
     async def deliver(self, content: bytes, **changes: str) -> Answered:
         digest = hashlib.sha256(content).digest()
@@ -111,7 +111,10 @@ async def test_a_page_enrols_once_delivers_once_and_a_restart_knows_it(tmp_path:
     visitor, thief = PageVisitor(town, tokens[0]), PageVisitor(town, tokens[0])
     async with collecting(town, 6) as running:
         status, answer = await visitor.enrol()
-        assert (status, set(answer)) == (200, {"handle"})
+        assert (status, answer["why"]) == (503, "the trustees have not come yet; try again later")
+        come(town, running)
+        status, answer = await visitor.enrol()
+        assert (status, set(answer)) == (200, {"handle", "keys"})
         assert await visitor.enrol() == (200, answer), "the same key, the same handle"
         assert (await thief.enrol())[1]["code"] == "used"
         other = PageVisitor(town, tokens[1])
@@ -161,7 +164,9 @@ async def test_malformed_requests_are_refused_and_nobody_else_is_kept_out(tmp_pa
         b"HEAD / HTTP/1.1\r\n\r\n": 200,
     }
     async with collecting(town, 6) as running:
-        for raw, status in wrong.items():
+        come(town, running)
+        for line, status in wrong.items():
+            raw = line.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nCovey-Protocol: %d\r\n" % PROTOCOL.version, 1)
             assert (await said(town.web_port, raw))[0] == status, raw[:60]
         guesser = PageVisitor(town, tokens[0])
         answers = [await guesser.enrol(secret=f"{number:032x}") for number in range(GUESSES + 2)]
@@ -182,7 +187,8 @@ async def test_callers_that_drip_make_room_for_others(tmp_path: Path, monkeypatc
     monkeypatch.setattr(wire_web, "STRANGERS", 5)
     town = BrowserTown(tmp_path)
     visitor = PageVisitor(town, town.invite(1)[0])
-    async with collecting(town, 6):
+    async with collecting(town, 6) as running:
+        come(town, running)
         dripping = [await asyncio.open_connection("127.0.0.1", town.web_port) for _ in range(12)]
         for _, writer in dripping:
             writer.write(b"POST /api/enrol HTTP/1.1\r\n")

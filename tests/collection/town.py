@@ -19,7 +19,6 @@ from covey.party.collection.opening import Collection, CollectorTask
 from covey.party.collection.playing import How
 from covey.party.collection.responding import Respondent, prepare, seated
 from covey.party.identity import keys as keyring
-from covey.party.record.run_record import Finished
 from covey.study import Study
 from covey.wire.contact import Address, fingerprint
 
@@ -34,7 +33,7 @@ partition = "respondents"
 k = {k}
 {privacy}
 [protocol]
-method = "curve"
+as_printed = true
 grid = {grid}
 committee = {committee}
 [columns.age]
@@ -121,14 +120,12 @@ class Town:
         )
         return [each.spell() for each in made]
 
-    def person(
-        self, place: int, token: str, *, leave: bool = False, record: dict[str, str] | None = None
-    ) -> Respondent:
+    def person(self, place: int, token: str, *, record: dict[str, str] | None = None) -> Respondent:
         """A respondent with a record and consent in its folder."""
         study, hub, home, invitation = prepare(self.path, token, self.home(place), time.time())
         if home.record(study) is None:
             home.keep_record(study, record or record_of(place))
-        return seated(study, hub, home, invitation, leave=leave)
+        return seated(study, hub, home, invitation)
 
     def home(self, place: int) -> Path:
         return self.folder / "people" / f"{place:04}"
@@ -168,7 +165,7 @@ class Running:
     """A collector that runs."""
 
     collection: Collection
-    task: asyncio.Task[Finished]
+    task: asyncio.Task[None]
 
     @property
     def log(self) -> str:

@@ -15,20 +15,29 @@ from covey.errors import Aborted
 VICTIM = "north"
 
 
-def calls(how: How, folder: Path) -> int:
+def calls(name: str, how: How, folder: Path) -> int:
     """How many calls of that kind a run makes in the victim's folder."""
     with failing(Disk(folder.resolve() / VICTIM, how)) as disk:
-        run(CASES["count"].smallest(), folder=folder)
+        run(CASES[name].smallest(), folder=folder)
     return disk.calls
 
 
 @pytest.mark.parametrize(
-    "stride", [pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.thorough), 8]
+    ("name", "stride"),
+    [
+        pytest.param("count", 1, marks=pytest.mark.slow),
+        pytest.param("count", 3, marks=pytest.mark.thorough),
+        ("count", 8),
+        pytest.param("peel", 1, marks=pytest.mark.slow),
+        pytest.param("peel", 16, marks=pytest.mark.thorough),
+    ],
 )
 @pytest.mark.parametrize("how", ["full", "failing sync", "short write"])
-def test_a_disk_that_fails_at_any_call_shows_no_partial_release(how: How, stride: int, quick_path: Path) -> None:
-    trial = CASES["count"].smallest()
-    count = calls(how, quick_path / "counting")
+def test_a_disk_that_fails_at_any_call_shows_no_partial_release(
+    how: How, name: str, stride: int, quick_path: Path
+) -> None:
+    trial = CASES[name].smallest()
+    count = calls(name, how, quick_path / "counting")
     assert count > 20
     unsafe = []
     for at in range(0, count, stride):

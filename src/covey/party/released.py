@@ -1,7 +1,8 @@
 """The last look at a joint release: rows that one published cell singles out, and what is kept.
 
-Each party that gets the release counts, after the rows were opened and before anything is written. In a real run a
-release that singles people out is not written; a simulation writes it and says so.
+Each party that gets the release counts, after the rows were opened and before anything is written; some protocols find
+before the approval that somebody is singled out. A real run then ends without a release; a simulation writes it and
+says so.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from covey.errors import Unmet
-from covey.judge.singled_out import count_cells, kept, refusal
-from covey.protocols import Figures, Protocol
-from covey.secure.declare import RELEASE, Leakage
+from covey.judge.singled_out import ADVICE, count_cells, kept, refusal
+from covey.plain import listed
+from covey.protocols import Figures, Proposal, Protocol
+from covey.secure.declare import RELEASE, Leakage, Lesson
 from covey.sources import connect
 from covey.study import Study
 
@@ -24,6 +26,18 @@ LEAKAGE = Leakage(
     ),
     about=RELEASE,
 )
+
+
+def lessons(protocol: Protocol) -> list[Lesson]:
+    """The lessons of everyone where the count comes last."""
+    return [(LEAKAGE, {})] if is_counted(protocol) and not protocol.counts_first else []
+
+
+def require_nobody_alone(proposal: Proposal) -> None:
+    """Raises Unmet, before any cell is opened, if one row alone has a value of a column that may not single out."""
+    if proposal.alone:
+        columns = listed([repr(name) for name in proposal.alone])
+        raise Unmet(f"nothing is released: one row alone has a published value of the column {columns}{ADVICE}")
 
 
 def is_counted(protocol: Protocol) -> bool:

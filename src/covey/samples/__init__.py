@@ -34,32 +34,34 @@ def describe(name: str) -> str:
 
 
 def path(name: str) -> Path:
-    """The folder of a data set inside the package: read it, or `copy` it to change it."""
+    """The folder of a data set inside the package."""
     describe(name)
     return _HERE / name
 
 
-def copy(name: str, to: Path) -> Path:
-    """Copies a data set into a folder that is new or empty, and returns that folder.
+def copy(name: str, folder: Path) -> Path:
+    """Copies a data set into a new or empty folder, and returns it.
 
     Raises InputError if there is no such data set, or if the folder has something in it.
     """
     source = path(name)
-    make_room(to)
+    make_room(folder)
     try:
-        shutil.copytree(source, to, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        shutil.copytree(source, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
     except OSError as problem:
-        raise InputError(f"{to}: cannot write the sample here ({problem.strerror}); choose another folder") from None
-    return to
+        raise InputError(
+            f"{folder}: cannot write the sample here ({problem.strerror}); choose another folder"
+        ) from None
+    return folder
 
 
-def make_room(to: Path) -> None:
+def make_room(folder: Path) -> None:
     """Raises InputError if the place already holds something, before anything is written."""
-    if to.exists() and not to.is_dir():
-        raise InputError(f"{to}: is a file; give a folder that is new or empty")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; give a folder that is new or empty")
     try:
-        taken = to.is_dir() and any(to.iterdir())
+        full = folder.is_dir() and any(folder.iterdir())
     except OSError as problem:
-        raise InputError(f"{to}: cannot be read ({problem.strerror}); choose another folder") from None
-    if taken:
-        raise InputError(f"{to}: has files in it already; give a folder that is new or empty")
+        raise InputError(f"{folder}: cannot be read ({problem.strerror}); choose another folder") from None
+    if full:
+        raise InputError(f"{folder}: has files in it already; give a folder that is new or empty")

@@ -30,7 +30,7 @@ Row = tuple[str, ...]
 
 
 def parse(raw: bytes) -> list[Row]:
-    """Returns the complete rows of UCI's file with our nine columns; rows with an unknown field are dropped, as usual.
+    """Returns the complete rows of UCI's file with our nine columns.
 
     Raises InputError, naming the line, if a line does not have fifteen fields.
     """
@@ -48,12 +48,12 @@ def parse(raw: bytes) -> list[Row]:
                 f"adult.data, line {number}: {len(fields)} fields, expected {len(FIELDS)}; fetch the file again"
             )
         if _UNKNOWN not in fields:
-            rows.append(tuple(fields[at] for at in _KEPT))
+            rows.append(tuple(fields[index] for index in _KEPT))
     return rows
 
 
 def digest(rows: Sequence[Row]) -> str:
-    """SHA-256 of the rows in canonical form: fields joined by `;`, rows sorted, each ended by LF, in UTF-8."""
+    """SHA-256 of the sorted rows, with `;` between fields and LF at ends."""
     return hashlib.sha256("".join(f"{';'.join(row)}\n" for row in sorted(rows)).encode()).hexdigest()
 
 

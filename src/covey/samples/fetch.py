@@ -23,7 +23,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Public:
-    """A public data set: its address, the hash of its rows, and the functions that read it and write its files."""
+    """A public data set: its address, its hash, and how it is read."""
 
     name: str
     about: str
@@ -53,12 +53,12 @@ def known(name: str) -> Public:
     return PUBLIC[name]
 
 
-def fetch(public: Public, to: Path, *, source: str | None = None) -> Path:
-    """Fetches a data set (or reads it from another address or a file) and writes it into a new or empty folder.
+def fetch(public: Public, folder: Path, *, source: str | None = None) -> Path:
+    """Fetches a data set and writes it into a new or empty folder.
 
     Raises InputError without a network, if the rows are not the expected ones, or if the folder is taken.
     """
-    make_room(to)
+    make_room(folder)
     origin = source or public.address
     rows = public.parse(_read(public, origin))
     if public.digest(rows) != public.sha256:
@@ -68,12 +68,12 @@ def fetch(public: Public, to: Path, *, source: str | None = None) -> Path:
         )
     try:
         for name, content in public.files(rows).items():
-            target = to / name
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     except OSError as problem:
-        raise InputError(f"{to}: cannot write the data here ({problem.strerror}); choose another folder") from None
-    return to
+        raise InputError(f"{folder}: cannot write the data here ({problem.strerror}); choose another folder") from None
+    return folder
 
 
 def _read(public: Public, origin: str) -> bytes:

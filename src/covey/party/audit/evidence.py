@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from covey.errors import CoveyError, InputError, uncounted
-from covey.files import json_object
+from covey.files import RELEASES, is_part, json_object
 from covey.party import released
 from covey.party.audit.script import strays
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.roster import certificates_in
 from covey.party.record import transcript_file
 from covey.party.record.ledger import Ledger
-from covey.party.record.names import CERTIFICATE, LEDGER, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.names import CERTIFICATE, CLASSES, LEDGER, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
 from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
-from covey.protocols import Protocol, of_study
+from covey.protocols import Protocol, find
 from covey.protocols.shared.columns import recognition
-from covey.release_file import RELEASES, is_part
 from covey.secure import approval, row_counts
+from covey.sources import connect
 from covey.sources.release import release_digest
 from covey.study import Study
 from covey.study.study import RESPONDENTS
@@ -32,8 +33,10 @@ from covey.version import __version__
 from covey.wire import frame
 
 _FINISHED = "finished"
-_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, *RELEASES})
+_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, CLASSES, *RELEASES})
 _NUMBER = re.compile(r"\d[\d,.]*")
+_DIGITS = 12
+"""Of a class's size, at most."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +84,21 @@ def open_case(folder: Path) -> Case:
         raise InputError(f"{folder}: holds no {STUDY}; put the study and its files there")
     read = transcript_file.read(folder / TRANSCRIPT)
     study = Study.load(folder / STUDY).as_recorded(read.session.study_hash)
-    return Case(folder, study, of_study(study, finished=True), certificates_in(study, folder), read)
+    return Case(
+        folder, study, find(study.protocol or "", study.partition, study.options), certificates_in(study, folder), read
+    )
 
 
 def look_into(case: Case) -> list[str]:
     """The faults of one folder by itself, whose transcript is the one that its party signed."""
-    wrong = _session(case) + _chains(case)
+    wrong = _session(case) + _chains(case) + _states(case)
     messages = [row.entry for row in case.read.said]
     known = replace(case.protocol, script=None) if case.foreign else case.protocol
     wrong += strays(case.study, known, messages, finished=case.finished)
     altered = _files(case)
     wrong += altered
     if case.finished and not altered:
-        wrong += _summary(case) + _ledger(case) + _certificate(case)
+        wrong += _summary(case) + _ledger(case) + _certificate(case) + _classes(case)
     return wrong
 
 
@@ -116,7 +121,7 @@ def _session(case: Case) -> list[str]:
         wrong.append(f"{TRANSCRIPT}: is of another study than the folder's {STUDY}")
     if all(party.certificate for party in case.study.parties) and said.roster_hash != case.study.roster_hash:
         wrong.append(f"{TRANSCRIPT}: is of a run with other addresses or certificates than the folder's {STUDY}")
-    if not case.study.founders == set(said.commitments) == set(said.nonces) == set(said.confirmed):
+    if not case.study.signers == set(said.commitments) == set(said.nonces) == set(said.confirmed):
         return [*wrong, f"{TRANSCRIPT}: the session is not one of the study's parties"]
     commitments = {name: bytes.fromhex(value) for name, value in said.commitments.items()}
     nonces = {name: bytes.fromhex(value) for name, value in said.nonces.items()}
@@ -157,15 +162,25 @@ def _chains(case: Case) -> list[str]:
     return wrong
 
 
+def _states(case: Case) -> list[str]:
+    """The states of a run on shares follow each other without a gap."""
+    numbers = [state.number for state in case.read.states]
+    return [] if numbers == list(range(len(numbers))) else [f"{TRANSCRIPT}: a state of the run is missing"]
+
+
 def _unsigned(case: Case, sender: str, rows: list[transcript_file.Said]) -> list[str]:
     """The messages of a run that ended early whose signature is not their sender's."""
-    own = case.certificates.get(sender)
-    return [
-        f"message {row.number} at {row.step or 'the start'} is not signed by its sender"
-        for row in rows
-        if row.signature is not None
-        and (own is None or not own.verifies(bytes.fromhex(row.signature), frame.statement(bytes.fromhex(row.sha256))))
-    ]
+    certificate, sentences, heads = case.certificates.get(sender), list[str](), dict[str, bytes]()
+    for row in sorted(rows, key=lambda row: row.number):
+        digest, head = bytes.fromhex(row.sha256), heads.get(row.step, frame.NO_HEAD)
+        heads[row.step] = head = digest if row.number >= frame.SIGNED else frame.follow(head, digest)
+        signed = frame.statement(head), frame.earlier_statement(digest)
+        if row.signature is not None and not (
+            certificate is not None
+            and any(certificate.verifies(bytes.fromhex(row.signature), content) for content in signed)
+        ):
+            sentences.append(f"message {row.number} at {row.step or 'the start'} is not signed by its sender")
+    return sentences
 
 
 def _is_respondent(case: Case, name: str) -> bool:
@@ -216,7 +231,7 @@ def _summary(case: Case) -> list[str]:
     sent = [row for row in case.read.said if row.sender == case.party and row.step != "keys"]
     per_party = summary.get("per_party")
     own = per_party.get(case.party) if isinstance(per_party, dict) else None
-    due = {"messages": len(sent), "bytes": sum(row.size for row in sent)}
+    due = {"messages": sum(row.messages for row in sent), "bytes": sum(row.size for row in sent)}
     wrong = []
     if own != due:
         wrong.append(f"{SUMMARY}: says {own} of party {case.party!r}, the transcript has {due}")
@@ -264,8 +279,8 @@ def _due(case: Case) -> set[str]:
         due.learns(row_counts.STATED, stated=row_counts.spelled(rows))
     if any(row.type == recognition.TAG for row in case.read.said):
         due.learns(recognition.LEAKAGE, **recognition.asked(case.study))
-    if released.is_counted(case.protocol):
-        due.learns(released.LEAKAGE)
+    for leakage, _ in released.lessons(case.protocol):
+        due.learns(leakage)
     learned = case.protocol.learned(case.study, case.protocol.foresee(case.study, rows).lessons).get(case.party, ())
     return {*due.own, *(f"{case.party} learned {fragment}." for fragment in learned)}
 
@@ -291,6 +306,24 @@ def _certificate(case: Case) -> list[str]:
     if (certified.b is None) == case.protocol.receives(case.study, case.party):
         wrong.append(f"{CERTIFICATE}: has statement B where none is due, or lacks it")
     return wrong
+
+
+def _classes(case: Case) -> list[str]:
+    """The classes are those of the release's rows; several that left at different nodes may have the same labels."""
+    files = [name for name in RELEASES if name in case.read.files.sha256]
+    if CLASSES not in case.read.files.sha256 or not files:
+        return []
+    names, sizes = [column.name for column in case.study.quasi], Counter[tuple[str, ...]]()
+    try:
+        classes = connect(str(case.folder / CLASSES))
+        for batch in classes.batches([*names, *classes.columns[len(names) : len(names) + 1]]):
+            for *labels, size in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                sizes[tuple(labels)] += int(size[:_DIGITS]) if str(size).isdecimal() else 0
+        for batch in connect(str(case.folder / files[0])).batches(names):
+            sizes.subtract(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    except InputError as error:
+        return [str(error)]
+    return [f"{CLASSES}: has other classes than the rows of the release"] if any(sizes.values()) else []
 
 
 def sentences_of(ledger: Mapping[str, object], party: str) -> list[str]:

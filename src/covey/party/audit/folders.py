@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from covey.errors import Unmet
@@ -97,7 +98,7 @@ def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
             if case.finished and other.finished and theirs.ordered(pair) != case.read.transcript.ordered(pair):
                 sentence = f"{other.party!r} and {case.party!r} do not tell the same of what {pair[0]!r} sent"
                 found.append((case, f"{TRANSCRIPT}: {sentence}"))
-    return found + _denials(cases) + _ledgers_apart(cases)
+    return found + _denials(cases) + _ledgers_apart(cases) + _states_apart(cases)
 
 
 def _denials(cases: Sequence[Case]) -> list[tuple[Case, str]]:
@@ -116,6 +117,18 @@ def _denials(cases: Sequence[Case]) -> list[tuple[Case, str]]:
                 )
                 found.append((sender, f"{TRANSCRIPT}: {row.sender!r} denies {where}"))
     return found
+
+
+def _states_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
+    """The states of which two neighbours do not hold the same."""
+    sentences = []
+    for case, peer in combinations(cases, 2):
+        hashes = {(state.number, state.attempt): state.sha256.get(case.party) for state in peer.read.states}
+        for state in case.read.states if case.session == peer.session else ():
+            if hashes.get((state.number, state.attempt), digest := state.sha256.get(peer.party)) != digest:
+                sentence = f"{case.party!r} and {peer.party!r} do not hold the same of the state behind window"
+                sentences.append((peer, f"{TRANSCRIPT}: {sentence} {state.number}"))
+    return sentences
 
 
 def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
@@ -139,7 +152,7 @@ def _audited(folder: Path, case: Case | None, wrong: Sequence[str]) -> Audited:
     script = None if case.foreign else case.protocol.script
     signers = {name: own.fingerprint for name, own in sorted(case.certificates.items())}
     return Audited(
-        folder, case.party, case.finished, len(case.read.said), tuple(wrong),
+        folder, case.party, case.finished, sum(row.messages for row in case.read.said), tuple(wrong),
         script is not None and script(case.study) is not None,
         signers, case.read.session.protocol_version, case.foreign,
     )  # fmt: skip

@@ -38,6 +38,11 @@ def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> l
     case = open_case(folder)
     if case.foreign:
         raise InputError(f"{folder}: {case.foreign}, or play it again")
+    if case.protocol.computing is not None:
+        raise InputError(
+            f"{folder}: protocol {case.protocol.name!r} keeps states and no messages, so a run cannot be played again; "
+            "covey audit without --replay checks chains, signatures and states"
+        )
     Journal.require(folder / JOURNAL)
     own = keyring.load(keys or folder / "keys")
     if own.party != case.party:
@@ -88,9 +93,9 @@ def deviations(prescribed: Transcript, sent: list[Entry], me: str) -> list[str]:
     """The places, in sentences, where a party did not send what the protocol prescribes."""
     due = {
         (line.recipient, line.step, line.number): line
-        for pair, lines in prescribed.entries.items()
+        for pair in prescribed.entries
         if pair[0] == me
-        for line in lines
+        for line in prescribed.ordered(pair)
     }
     found = []
     for line in sent:

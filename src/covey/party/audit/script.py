@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from covey.party.record.transcript import Entry as Message
 from covey.protocols import Line, Protocol
@@ -53,7 +53,7 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
 def _out_of_order(place: Place, said: list[Message]) -> list[str]:
     ordered = sorted(said, key=lambda message: message.number)
     where = _where(place)
-    if [message.number for message in ordered] != list(range(len(ordered))):
+    if [message.number + 1 for message in ordered] != [*accumulate(message.messages for message in ordered)]:
         return [f"{where}: messages are missing or repeated"]
     if any(earlier.depth > later.depth for earlier, later in pairwise(ordered)):
         return [f"{where}: messages are out of order"]
@@ -69,10 +69,10 @@ def _undeclared(
     for message in said:
         if not any(line.tag == message.tag for line in matching):
             found.append(f"{where}: the protocol declares no {message.tag!r} there")
-        elif not any(line.tag == message.tag and _is_sized(line, message.size) for line in matching):
+        elif not any(line.tag == message.tag and _is_sized(line, message.size / message.messages) for line in matching):
             found.append(f"{where}: a {message.tag!r} of {message.size} bytes is not of the declared size")
     for line in matching:
-        times = sum(message.tag == line.tag for message in said)
+        times = sum(message.messages for message in said if message.tag == line.tag)
         if line.times is not None and (times > line.times or (finished and times != line.times)):
             found.append(f"{where}: {times} messages {line.tag!r}, the protocol declares {line.times}")
     return found
@@ -102,7 +102,7 @@ def _fits(study: Study, protocol: Protocol, line: Line, place: Place) -> bool:
     )
 
 
-def _is_sized(line: Line, size: int) -> bool:
+def _is_sized(line: Line, size: float) -> bool:
     return line.size is None or abs(size - line.size) <= TOLERANCE * line.size
 
 

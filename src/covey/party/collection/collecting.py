@@ -17,15 +17,15 @@ from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
 from covey.party.collection import pages
 from covey.party.collection.deadlines import expel_late
+from covey.party.collection.evaluating import evaluate
 from covey.party.collection.opening import Collection, CollectorTask
 from covey.party.collection.register import Dropped, Ended, Opened, Started, moment
 from covey.party.collection.status import Board
-from covey.party.identity.roster import Roster
 from covey.party.record import reporting
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.session.binding import bind
 from covey.party.session.journal_records import Begun
-from covey.party.session.playing import lasting_secret, letter_keys
+from covey.party.session.playing import lasting_secret
 from covey.party.session.respondents import AGREED, Collector, agree, refusals
 from covey.party.session.run import run_until_interrupted
 from covey.protocols import Proposal, Seat
@@ -67,11 +67,12 @@ def serve(service: CollectorTask) -> Summary:
     return collection.summary
 
 
-async def collect(collection: Collection) -> Finished:
+async def collect(collection: Collection) -> None:
     """Listens, waits until it is time, and collects."""
     held, desk = collection.register.held, collection.desk
     study = bytes.fromhex(desk.opened.study_hash)
-    hub = Hub(collection.party, study, collection.protocol.spoken, *collection.files, desk, collection.note)
+    trustees = collection.study.of_party_role("trustee")
+    hub = Hub(collection.party, study, collection.protocol.spoken, *collection.files, desk, collection.note, trustees)
     board = Board(collection.folder.path, hub, collection.progress, held)
     async with (
         hub.listening(collection.where) as where,
@@ -85,14 +86,16 @@ async def collect(collection: Collection) -> Finished:
             if held.started is None:
                 collection.progress.phase("enrolment")
                 await _gather(collection, hub, desk.opened)
-            finished = await _attempts(collection, hub, board)
+            if desk.receipts is None:
+                await _attempts(collection, hub, board)
+            else:
+                await evaluate(collection, hub, board)
         except CoveyError as error:
             await _fail(collection, hub, error)
             raise
         hub.end(Over("finished", "the release is made"))
         board.write("finished")
         await hub.emptied(FAREWELL_SECONDS)
-        return finished
 
 
 async def _gather(collection: Collection, hub: Hub, opened: Opened) -> None:
@@ -125,11 +128,6 @@ async def _attempts(collection: Collection, hub: Hub, board: Board) -> Finished:
         except Left as gone:
             left = {**collection.journal.gone, gone.party: gone.why}
             register.add(Dropped(started.attempt, left, moment()))
-            if collection.desk.receipts is not None:
-                raise Unmet(
-                    f"trustee {gone.party!r} {gone.why}, and cannot be done without: with fewer shares a false one "
-                    "would not be noticed; nothing was released"
-                ) from None
             names = ", ".join(sorted(left))
             collection.note(f"attempt {started.attempt} is given up before anything was opened, because {names} left")
             if len(set(started.members) - set(register.held.left)) < k:
@@ -149,23 +147,19 @@ def _session(collection: Collection) -> tuple[Agreement, Started]:
             "it, or begin anew in another folder: going on without it could open everyone's position a second time"
         )
     members = sorted(held.ready.keys() - held.left.keys())
-    among = f"{len(members):,} respondents"
-    if (receipts := collection.desk.receipts) is not None:
-        members, among = list(study.of_party_role("trustee")), f"{len(held.answers):,} answers"
-        receipts.publish(collection.folder.path, collection.answers)
     agreement = agree(study, collection.party, collection.keys, fresh_seed())
     journal.begin(Begun.of(agreement, bind(study, collection.party, None, collection.keys)))
     attempt = (held.started.attempt if held.started is not None else 0) + 1
     started = Started(attempt, agreement.digest.hex(), members, moment())
     collection.register.add(started)
-    collection.note(f"attempt {attempt} begins among {among}")
+    collection.note(f"attempt {attempt} begins among {len(members):,} respondents")
     return agreement, started
 
 
 async def _attempt(collection: Collection, hub: Hub, board: Board, agreement: Agreement, started: Started) -> Finished:
     """Plays the collector's role among the members, and writes what the run leaves."""
     study, keys, journal, register = collection.study, collection.keys, collection.journal, collection.register
-    record, peeling = RunRecord(agreement=agreement), collection.desk.receipts is not None
+    record = RunRecord(agreement=agreement)
     link = hub.seat(agreement.digest, started.attempt, started.members, journal)
     recorder = Several(journal, record.transcript)
     channel = Channel(Session(link, agreement.session, agreement.rng, recorder, silence=_FOREVER, patience=_FOREVER))
@@ -180,11 +174,10 @@ async def _attempt(collection: Collection, hub: Hub, board: Board, agreement: Ag
 
     seat = Seat(
         study, None, channel, collection.progress, collection.ledger, approve,
-        lasting_secret(keys, collection.protocol), attendance, letter_keys(keys, Roster.of(study)),
-        collection.answers if peeling else None,
+        lasting_secret(keys, collection.protocol), attendance,
     )  # fmt: skip
     collector = Collector(seat, collection.protocol, keys, collection.progress, agreement, record)
-    async with beside(expel_late(hub, channel, board, collection.service.phase_seconds, absent=peeling)):
+    async with beside(expel_late(hub, channel, board, collection.service.phase_seconds)):
         finished = await collector.play()
     journal.finish()
     gone = ", ".join(sorted({*register.held.left, *journal.gone}))

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from covey.errors import Aborted
 from covey.party.collection.status import Board
 from covey.wire import Channel
 from covey.wire.standing.hub import Hub
 
 
-async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float, *, absent: bool = False) -> None:
+async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float) -> None:
     """Expels each respondent that does not answer within so many seconds, for as long as this runs.
 
-    Only the time in which this collector was awake counts: what came while it was stalled has yet to be read. With
-    `absent` only those count who are not connected: trustees wait for each other, and the collector for all of them.
-    None of them can be done without, so that raises Aborted, to go on when it is back.
+    Only the time in which this collector was awake counts: what came while it was stalled has yet to be read.
     """
     loop = asyncio.get_running_loop()
     tick = min(1.0, allowed / 10)
@@ -26,20 +23,11 @@ async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float, *
         awake, last = awake + min(now - last, 2 * tick), now
         before, since = since, {}
         for name in channel.waiting:
-            if absent and name in hub.present:
-                continue
             heard = hub.last_letter.get(name, 0.0)
             begun, known = before.get(name, (awake, heard))
             since[name] = (begun if known == heard else awake, heard)
         due = {name: begun + allowed - awake for name, (begun, _) in since.items()}
         for name, left in due.items():
-            if left <= 0 and absent:
-                raise Aborted(
-                    f"trustee {name!r} was not connected for {allowed:,.0f} seconds, and cannot be done without: with "
-                    "fewer shares a false one would not be noticed. Nothing was released; when it is back, run the "
-                    "same command again: everything goes on from here",
-                    resumable=True,
-                )
             if left <= 0:
                 hub.expel(name, "did not answer in time")
         board.due({name: now + left for name, left in due.items()})

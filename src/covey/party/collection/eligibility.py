@@ -7,7 +7,7 @@ from pathlib import Path
 from covey.errors import InputError
 from covey.party.identity.roster import Roster
 from covey.protocols import of_study
-from covey.protocols.collect.parameters import Parameters, hub_of
+from covey.protocols.as_printed.collect.parameters import Parameters, hub_of
 from covey.study import Study
 from covey.wire import Address
 from covey.wire.relay import RelayedParty
@@ -16,26 +16,19 @@ from covey.wire.relay import RelayedParty
 def collected(path: Path) -> tuple[Study, str]:
     """A study that can be collected from people, and its collector's name. Raises InputError for any other."""
     study = Study.load(path)
-    protocol = of_study(study)
-    if protocol.name != "collect":
-        raise InputError(f"{path}: has protocol {protocol.name!r}; only collect has a collector and respondents")
+    of_study(study)
+    if study.partition != "respondents":
+        raise InputError(f'{path}: has partition = "{study.partition}"; only a study of respondents is collected')
     if any(party.holds_data for party in study.parties):
-        raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list the collector alone")
-    if by_peeling(study):
-        if not study.of_party_role("trustee"):
-            raise InputError(
-                f'{path}: names no trustees; give it three or five parties with role = "trustee", with certificates. '
-                "Drawing them among the respondents is for simulations: people who answer do not stay, and without "
-                "every trustee nothing is released"
-            )
-    elif Parameters.of(study).dealt:
+        raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list none of them")
+    if not by_peeling(study) and Parameters.of(study).dealt:
         raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')
     return study, hub_of(study)
 
 
 def by_peeling(study: Study) -> bool:
-    """True if respondents hand in sealed answers, which trustees evaluate."""
-    return of_study(study).requirements.method == "peel"
+    """True if respondents hand in one letter each, on which trustees compute."""
+    return study.protocol == "peel"
 
 
 def address_of(study: Study, party: str) -> Address | None:

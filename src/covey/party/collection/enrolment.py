@@ -15,25 +15,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from covey.crypto.rng import spell
 from covey.errors import AccessError, InputError, PeerError
 from covey.party.collection.eligibility import by_peeling
 from covey.party.collection.invitation import Invitation, Invitations, digest
 from covey.party.collection.receipts import Receipts
-from covey.party.collection.register import AnswerLine, Opened, ReadyLine, Register, moment
+from covey.party.collection.register import AnswerLine, Opened, ReadyLine, Register, TrusteeLine, moment
+from covey.party.collection.trustee_keys import is_signed
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.plain import plain
+from covey.protocols.peel.letters import verifies
 from covey.study import Study
 from covey.wire.contact import fingerprint
 from covey.wire.standing.dialing import GREETING_SECONDS, Dialer, Later
 from covey.wire.standing.hub import EnrolmentRefused
-from covey.wire.standing.words import Delivered, Enrol, Enrolled, Refused, Waiting
+from covey.wire.standing.words import Delivered, Enrol, Enrolled, Refused, SignedKey, Waiting
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class EnrolmentDesk:
     register: Register
     invitations: Invitations
     clock: Callable[[], float] = time.time
-    trustees: Mapping[str, bytes] = field(default_factory=dict)
-    """The certificates, in DER, of the trustees that the study names, who need no invitation."""
+    trustees: Mapping[str, Certificate] = field(default_factory=dict)
+    """The trustees that the study names, who need no invitation."""
     receipts: Receipts | None = None
     """Receipts for answers, where respondents hand them in before the session."""
     folder: Path = Path()
@@ -65,18 +65,18 @@ class EnrolmentDesk:
             fingerprint(keys.certificate.der),
             register,
             Invitations(folder),
-            trustees={name: known[name].der for name in named},
-            receipts=Receipts(study, keys, len(named)) if by_peeling(study) else None,
+            trustees={name: known[name] for name in named},
+            receipts=Receipts.of(study, keys) if by_peeling(study) else None,
             folder=folder,
         )
 
     def certificates(self) -> list[bytes]:
         """The certificates of the trustees and of everyone who is enrolled, in DER."""
-        return [*self.trustees.values(), *self.register.certificates()]
+        return [*(trustee.der for trustee in self.trustees.values()), *self.register.certificates()]
 
     def handle_of(self, certificate: bytes) -> str | None:
         """The handle of an enrolled certificate, or a trustee's name."""
-        named = {der: name for name, der in self.trustees.items()}
+        named = {trustee.der: name for name, trustee in self.trustees.items()}
         return named.get(certificate) or self.register.held.by_certificate.get(fingerprint(certificate))
 
     def deliver(self, handle: str, content: bytes) -> Delivered:
@@ -87,7 +87,9 @@ class EnrolmentDesk:
         held, encoded = self.register.held, base64.b64encode(content).decode()
         if self.receipts is None or handle in self.trustees:
             raise EnrolmentRefused("this collection takes no answers in this way")
-        line = self.receipts.line(handle, content)
+        if len(self.keys()) < len(self.trustees):
+            raise EnrolmentRefused("the trustees have not come yet; try again later")
+        line = self.receipts.line(handle, content, self._key_of(handle))
         before = held.answers.get(handle)
         if before is not None and before != encoded:
             raise EnrolmentRefused("another answer came before under this handle, and it stands", code="used")
@@ -97,6 +99,36 @@ class EnrolmentDesk:
             self.register.add(AnswerLine(handle, encoded, moment()))
         return Delivered(line, self.receipts.sign(handle, line))
 
+    def serve(self, handle: str, key: bytes, signature: bytes) -> None:
+        """Keeps a trustee's key for letters. Raises EnrolmentRefused for another key than letters are sealed to."""
+        held, own = self.register.held, SignedKey(handle, key, signature)
+        if handle not in self.trustees or not is_signed(self.opened.study_hash, self.trustees[handle], own):
+            raise EnrolmentRefused("the key for letters is not signed by a trustee of this collection")
+        before = held.trustees.get(handle)
+        if before is not None and before.key == key.hex():
+            return
+        if held.answers:
+            raise EnrolmentRefused(
+                f"{len(held.answers):,} letters are sealed to another key of trustee {handle!r}, and nobody else can "
+                "open them: come with the folder that has it. If that is lost, nothing restores it: begin another "
+                "collection, to which everybody has to send again"
+            )
+        self.register.add(TrusteeLine(handle, key.hex(), signature.hex(), moment()))
+
+    def keys(self) -> list[SignedKey]:
+        """The keys of the trustees who have come so far."""
+        lines = sorted(self.register.held.trustees.items())
+        return [SignedKey(name, bytes.fromhex(line.key), bytes.fromhex(line.signature)) for name, line in lines]
+
+    def _key_of(self, handle: str) -> bytes:
+        """The key with which a respondent signs: its certificate's, or a page's own."""
+        row = self.register.held.enrolled[handle]
+        content = base64.b64decode(row.certificate)
+        if row.page:
+            return content
+        key: bytes = x509.load_der_x509_certificate(content).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        return key
+
     def enrol(self, asked: Enrol, nonce: bytes, *, closed: bool) -> tuple[str, bool]:
         """The handle for a caller's certificate, and whether it is new. Raises EnrolmentRefused."""
         return self._admit(asked.study, asked.secret, lambda: self._proven(asked, nonce), closed=closed)
@@ -105,7 +137,7 @@ class EnrolmentDesk:
         """The handle for the key that a page has made in a browser, and whether it is new. Raises EnrolmentRefused."""
 
         def proven() -> bytes:
-            if not signed(key, signature, statement(self.opened.study_hash, self.own, b"", secret, key)):
+            if not verifies(key, signature, statement(self.opened.study_hash, self.own, b"", secret, key)):
                 raise EnrolmentRefused("the key is another's")
             return key
 
@@ -176,7 +208,7 @@ class EnrolmentDesk:
         except (ValueError, AccessError):
             raise EnrolmentRefused("the certificate is not one that covey makes") from None
         content = statement(self.opened.study_hash, self.own, nonce, asked.secret, shown.der)
-        if shown.der != asked.certificate or not signed(shown.public_key, asked.signature, content):
+        if shown.der != asked.certificate or not verifies(shown.public_key, asked.signature, content):
             raise EnrolmentRefused("the certificate is not one that covey makes, or its key is another's")
         return shown.der
 
@@ -201,15 +233,6 @@ async def enrol(dialer: Dialer, hub: str, invitation: Invitation, keys: Keys) ->
     if plain(answer.handle) != answer.handle:
         raise PeerError(party=hub, step="enrolment", reason="a handle with control characters")
     return answer.handle
-
-
-def signed(key: bytes, signature: bytes, content: bytes) -> bool:
-    """True if the owner of this ed25519 key signed that content."""
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, content)
-    except (ValueError, InvalidSignature):
-        return False
-    return True
 
 
 def statement(study_hash: str, collector: str, nonce: bytes, secret: bytes, certificate: bytes) -> bytes:

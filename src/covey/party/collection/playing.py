@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -24,8 +23,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret
 from covey.party.session.respondents import AGREED, compare, consent
 from covey.protocols import Proposal, Protocol, Seat
-from covey.protocols.collect.leakage import WITHHELD
-from covey.protocols.protocol import LetterKeys
+from covey.protocols.as_printed.collect.leakage import WITHHELD
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
@@ -93,7 +91,6 @@ class Player:
     keys: Keys
     table: Table | None
     say: Callable[[str], None] = lambda sentence: None
-    letters: LetterKeys | None = None
 
     def tell(self, sentence: str) -> None:
         """Tells the person here, in the way that is set now."""
@@ -137,27 +134,18 @@ class Player:
             noted.learns(AGREED)
             await consent(channel, self.hub)
 
-        named = {party.name for party in self.study.parties}
-        more = () if handle in named else (Party(handle),)
-        shown = replace(self.study, parties=(*self.study.parties, *more))
+        shown = replace(self.study, parties=(*self.study.parties, Party(handle)))
         ledger = Ledger(shown, self.protocol, handle)
         ledger.listener = lambda: self._keep_ledger(ledger)
         noted = Noted(ledger)
         ledger.met()
-        began = time.monotonic()
         lasting = lasting_secret(self.keys, self.protocol)
-        seat = Seat(self.study, self.table, channel, Quiet(self.tell), noted, approve, lasting, letters=self.letters)
+        seat = Seat(self.study, self.table, channel, Quiet(self.tell), noted, approve, lasting)
         await self.protocol.play(seat)
         if is_counted(self.protocol):
             noted.learns(LEAKAGE)
-        await self._close(channel, agreement, ledger, transcript, time.monotonic() - began)
-        return "withheld" if noted.withheld else "released"
-
-    async def _close(
-        self, channel: Channel, agreement: Agreement, ledger: Ledger, transcript: Transcript, seconds: float
-    ) -> None:
-        """The end of the session, once the role has been played."""
         await compare(channel, self.hub, transcript)
+        return "withheld" if noted.withheld else "released"
 
     def _keep_ledger(self, ledger: Ledger) -> None:
         write_atomically(self.home.path / LEDGER, as_json(ledger.describe("taking part")), PRIVATE)

@@ -17,7 +17,8 @@ from covey.errors import InputError
 from covey.files import as_json, read_bytes, write_atomically
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
-from covey.protocols.collect_peel import letters
+from covey.protocols.peel import letters
+from covey.protocols.peel.respondents import judge, word_of
 from covey.study import Study
 from covey.wire.standing.hub import EnrolmentRefused
 
@@ -30,14 +31,23 @@ class Receipts:
 
     study: Study
     keys: Keys
-    trustees: int
+    width: int
+    """The bits of a record's word."""
 
-    def line(self, handle: str, content: bytes) -> bytes:
-        """The board's line for an answer. Raises EnrolmentRefused for what is none."""
+    @classmethod
+    def of(cls, study: Study, keys: Keys) -> Receipts:
+        """The receipts of a collector with these keys."""
+        return cls(study, keys, word_of(study, judge(study)).width)
+
+    def line(self, handle: str, content: bytes, key: bytes) -> bytes:
+        """The board's line for the letter of a respondent with that key. Raises EnrolmentRefused for what is none."""
         try:
-            return letters.line(handle, letters.unpack(content, self.trustees))
+            answer = letters.unpack(content, self.width)
         except InputError as error:
             raise EnrolmentRefused(str(error)) from None
+        if answer.key != key or not letters.is_signed(self.study.study_hash, handle, answer):
+            raise EnrolmentRefused("its parts are not signed by the key that was enrolled")
+        return letters.line(handle, answer.digests)
 
     def sign(self, handle: str, line: bytes) -> bytes:
         """The collector's signature on a receipt."""
@@ -45,7 +55,9 @@ class Receipts:
 
     def publish(self, folder: Path, answers: Mapping[str, bytes]) -> None:
         """Writes the board: every line, the hash of all, and the collector's signature."""
-        lines = sorted(self.line(handle, content) for handle, content in answers.items())
+        lines = sorted(
+            letters.line(handle, letters.unpack(content, self.width).digests) for handle, content in answers.items()
+        )
         whole = letters.board(self.study.study_hash, lines)
         content = {
             "study_hash": self.study.study_hash,

@@ -76,6 +76,16 @@ class AnswerLine(_Row, frozen=True, tag="answer"):
     time: str
 
 
+class TrusteeLine(_Row, frozen=True, tag="trustee"):
+    """A trustee's key for letters, with its signature."""
+
+    trustee: str
+    key: str
+    """In hexadecimal, as the signature."""
+    signature: str
+    time: str
+
+
 class Dropped(_Row, frozen=True, tag="dropped"):
     """An attempt that was given up before anything was opened, and the respondents that had left."""
 
@@ -92,7 +102,7 @@ class Ended(_Row, frozen=True, tag="ended"):
     time: str
 
 
-Row = Opened | EnrolledLine | ReadyLine | AnswerLine | Started | Dropped | Ended
+Row = Opened | EnrolledLine | ReadyLine | AnswerLine | TrusteeLine | Started | Dropped | Ended
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
 
 
@@ -108,6 +118,8 @@ class CollectionState:
     ready: dict[str, None] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     """Sealed answers by handle, in base64, where respondents hand them in beforehand."""
+    trustees: dict[str, TrusteeLine] = field(default_factory=dict)
+    """The trustees' keys for letters, by name."""
     started: Started | None = None
     """The attempt that is under way, or was the last."""
     left: dict[str, str] = field(default_factory=dict)
@@ -134,6 +146,8 @@ class CollectionState:
         elif isinstance(row, AnswerLine):
             self.ready[row.handle] = None
             self.answers[row.handle] = row.content
+        elif isinstance(row, TrusteeLine):
+            self.trustees[row.trustee] = row
         elif isinstance(row, Started):
             self.started = row
         elif isinstance(row, Dropped):

@@ -33,22 +33,16 @@ from covey.wire.standing import StandingLine, words
 from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
 from covey.wire.standing.dialing import Dialer, Later
 
-IDLE_SECONDS = 2.0
-"""Seconds without anything due after which a respondent that wants to leave does."""
-
 
 @dataclass(kw_only=True)
 class Respondent(Player):
     """One respondent, from its folder and its invitation, on its way to the collector and back."""
 
     invitation: Invitation
-    leave: bool = False
-    """True if it goes as soon as nothing is due, to come back later."""
     _visit: Visit | None = field(default=None, repr=False)
     _moved: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _given: Connection | None = field(default=None, repr=False)
     """The connection on which the session was begun."""
-    _ready: bool = False
     _finished: bool = False
     _roles: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, repr=False)
 
@@ -123,7 +117,7 @@ class Respondent(Player):
         """Writes our letters while the role is played; the answer once it is, and the collector has them all."""
         while self._given is not connection:
             self._moved.clear()
-            if self._finished or (self.leave and self._ready):
+            if self._finished:
                 return self._ended() or "waiting"
             await self._moved.wait()
         while True:
@@ -147,16 +141,10 @@ class Respondent(Player):
         return None if visit is None or isinstance(visit.outcome, CoveyError) else visit.outcome
 
     async def _carry(self, connection: Connection, visit: Visit) -> None:
-        """Carries letters until the visit is over, or another one has begun, or we leave."""
-        loop = asyncio.get_running_loop()
-        quiet = [loop.time()]
+        """Carries letters until the visit is over, or another one has begun."""
 
         def over() -> bool:
-            if self._visit is not visit or visit.done or self._finished:
-                return True
-            if not visit.line.settled:
-                quiet[0] = loop.time()
-            return self.leave and loop.time() - quiet[0] >= IDLE_SECONDS
+            return self._visit is not visit or visit.done or self._finished
 
         async def nudging() -> None:
             while True:
@@ -172,7 +160,6 @@ class Respondent(Player):
             connection.beat()
 
     def _waiting(self, said: words.Waiting) -> None:
-        self._ready = True
         self.say(f"waiting for the others: {said.ready:,} are ready, {said.quorum:,} are needed")
 
     def _over(self, said: words.Over) -> None:
@@ -267,7 +254,6 @@ def seated(
     invitation: Invitation,
     *,
     say: Callable[[str], None] = lambda sentence: None,
-    leave: bool = False,
 ) -> Respondent:
     """A respondent whose record is in its folder."""
     record = home.record(study)
@@ -282,5 +268,4 @@ def seated(
         keys=home.keys(),
         table=questions.table_of(study, record),
         say=say,
-        leave=leave,
     )

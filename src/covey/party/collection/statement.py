@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from covey.party.collection.eligibility import by_peeling
-from covey.protocols.collect import cost
-from covey.protocols.collect.leakage import percent
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import cost
+from covey.protocols.as_printed.collect.leakage import percent
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.study import Study
 
 SIMULATED = 200
@@ -51,17 +51,18 @@ def _of_peeling(study: Study, collector: str, where: str) -> str:
     """The statement where trustees evaluate sealed answers."""
     trustees, k = study.of_party_role("trustee"), study.privacy.k
     exact = ", ".join(column.name for column in study.released if column not in study.quasi)
-    needed = len(trustees) // 2 + 1
     lines = [
         f"Study {study.name!r}. The collector is {collector!r} at {where}.",
-        f"What leaves this machine: one message, in which your answers are cut into shares, one for each of "
-        f"{len(trustees)} trustees ({', '.join(trustees)}) and sealed to it. The collector can open none of them.",
+        f"What leaves this machine: one letter, in which your answers are cut into shares for three trustees "
+        f"({', '.join(trustees)}), sealed to each. The collector can open none of them.",
         f"What is published: your values of {', '.join(column.name for column in study.quasi)} only as a range or a "
         f"group that at least {k} respondents share"
         + (f"; your values of {exact} as they are, as one of at least {k} rows of such a group." if exact else "."),
         "What the collector and the trustees learn of you: that you answered, and when, by a handle. Nobody learns "
         "which row or which group is yours.",
-        f"All of this holds unless {needed} of the {len(trustees)} trustees conspire: they could read your answers.",
+        "All of this holds unless two of the three trustees work together: they could read your answers.",
+        "If a trustee loses its key or its disk, nothing restores them: the collection ends, and you are asked to send "
+        "again, to another one.",
     ]
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")

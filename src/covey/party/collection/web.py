@@ -19,9 +19,10 @@ from covey.crypto.letter import LetterKey
 from covey.crypto.rng import spell
 from covey.errors import InputError
 from covey.party.collection import page, receipts
-from covey.party.collection.enrolment import EnrolmentDesk, signed
+from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.identity.keys import Keys
 from covey.protocols import spoken
+from covey.protocols.peel.letters import verifies
 from covey.study import Study
 from covey.wire.contact import Address
 from covey.wire.relay import RelayedParty
@@ -122,7 +123,11 @@ class Web:
         if new:
             self._log("enrolled", f"{handle} enrolled in a browser")
             self.changed()
-        return WebAnswer.of({"handle": handle})
+        keys = self._desk.keys()
+        if len(keys) < len(self._desk.trustees):
+            raise WebRefused("the trustees have not come yet; try again later", HTTPStatus.SERVICE_UNAVAILABLE)
+        shown = [{"key": own.key.hex(), "signature": own.signature.hex(), "trustee": own.trustee} for own in keys]
+        return WebAnswer.of({"handle": handle, "keys": shown})
 
     async def _deliver(self, request: WebRequest) -> WebAnswer:
         """Takes an answer. The key is known by the request's head, before anything longer is read."""
@@ -130,7 +135,7 @@ class Web:
         key, digest, signature = _fields(json.dumps(given).encode(), key=32, digest=32, signature=64)
         handle = self._desk.handle_of(key)
         due = spell("covey delivery/1", self._study.study_hash, handle or "", digest)
-        if handle is None or not signed(key, signature, due):
+        if handle is None or not verifies(key, signature, due):
             raise EnrolmentRefused("the key is not enrolled, or another's", guess=True)
         content = await request.body(known=True)
         if hashlib.sha256(content).digest() != digest:

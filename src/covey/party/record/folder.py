@@ -9,15 +9,25 @@ from typing import Any
 
 from covey import report
 from covey.errors import InputError
-from covey.files import PRIVATE, SHARED, as_json, json_object, write_atomically
+from covey.files import (
+    AS_CSV,
+    PRIVATE,
+    RELEASES,
+    SHARED,
+    ReleaseFormat,
+    as_json,
+    json_object,
+    release_in,
+    remove_release,
+    write_atomically,
+)
 from covey.party.identity.keys import Keys
 from covey.party.record import reporting, transcript_file
 from covey.party.record.ledger import NOTHING, Ledger
 from covey.party.record.log import RunLog
-from covey.party.record.names import CERTIFICATE, LEDGER, LOG, RELEASE, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.names import CERTIFICATE, CLASSES, LEDGER, LOG, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.summary import summarize
-from covey.release_file import AS_CSV, RELEASES, ReleaseFormat, release_in, remove_release
 from covey.sources.release import canonical_csv, write_release
 from covey.study import Study
 from covey.summary import Summary
@@ -81,6 +91,8 @@ class RunFolder:
         contents = {LEDGER: as_json(ledger.describe(outcome)), SUMMARY: summary.spell()}
         if finished.record.closed is not None:
             contents[CERTIFICATE] = finished.record.closed.certificate.spell()
+        if finished.classes is not None:
+            contents[CLASSES] = finished.classes
         release = finished.release
         signed = contents if release is None else {**contents, self._written.name: canonical_csv(release)}
         transcript = transcript_file.spell(study, party, finished.record, outcome, signed, keys.sign)
@@ -93,10 +105,10 @@ class RunFolder:
                 write_release(release, self.path / self._written.name, self._written.parts)
         return summary
 
-    def keep_joint(self, study: Study, summary: Summary, release: bytes, certificate: bytes) -> None:
-        """Writes the files of a simulation as a whole: certificate, summary and release, and the report on them."""
+    def keep_joint(self, study: Study, summary: Summary, contents: Mapping[str, bytes]) -> None:
+        """Writes the files of a simulation as a whole: the summary, those of a party's, and the report on them."""
         with self._all_or_nothing():
-            self._write({CERTIFICATE: certificate, SUMMARY: summary.spell(), RELEASE: release})
+            self._write({**contents, SUMMARY: summary.spell()})
             reporting.write(self.path, study=study)
 
     def _write(self, contents: Mapping[str, bytes]) -> None:
@@ -109,7 +121,7 @@ class RunFolder:
         try:
             yield
         except BaseException:
-            for name in (*RELEASES, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
+            for name in (*RELEASES, CLASSES, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
                 remove_release(self.path / name)
             raise
 

@@ -1,4 +1,4 @@
-"""Forgetting a finished run: its journal is erased, and with it the seed and all secrets that follow from it.
+"""Forgetting a finished run: journal and states are erased, and with them the seed and all that follows from it.
 
 What may be kept stays: the release, the report, the certificate, the transcript, the ledger, the summary, the study,
 the log. After that the run can be neither resumed nor replayed.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from covey.errors import InputError
 from covey.files import erase
-from covey.party.record.names import JOURNAL, RELEASE, SUMMARY, TRANSCRIPT
+from covey.party.record.names import JOURNAL, RELEASE, STATES, SUMMARY, TRANSCRIPT
 
 
 def forget(folder: Path, *, unfinished: bool = False) -> list[Path]:
@@ -26,7 +26,7 @@ def forget(folder: Path, *, unfinished: bool = False) -> list[Path]:
     runs = [each for each in folders if _is_run(each)]
     if not runs:
         raise InputError(f"{folder}: holds no run")
-    journals = [each / JOURNAL for each in runs if os.path.lexists(each / JOURNAL)]
+    journals = [each / name for each in runs for name in (JOURNAL, *STATES) if os.path.lexists(each / name)]
     for journal in journals:
         if journal.is_symlink():
             raise InputError(f"{journal}: is a link or not a file, and is left as it is; remove it yourself")

@@ -26,6 +26,8 @@ PRESENCE = Leakage(
     about=TAKING_PART,
 )
 
+AGAIN = Leakage(everyone=("that the run was cut off and went on",), about=TAKING_PART)
+
 ENROLLED = Leakage(
     roles={
         "collector": ("who enrolled in the study {study!r}; when each of them sent messages, and how large",),
@@ -45,10 +47,14 @@ class Ledger:
     lines: dict[str, list[str]] = field(default_factory=dict)
     topics: dict[str, str] = field(default_factory=dict)
     """The topic of each fact."""
+    numbers: dict[str, object] = field(default_factory=dict)
+    """The numbers that the sentences mention, the last of each name."""
     session: str = ""
     """The session that taught it, once there is one: a later run of the folder tells it from another by this."""
     earlier: list[dict[str, object]] = field(default_factory=list)
     """The ledgers of sessions that were given up for this one."""
+    attempts: int = 1
+    """The attempts that it took until the release was opened."""
     listener: Callable[[], None] = lambda: None
     """Told of every new sentence, before the step that teaches it."""
 
@@ -76,9 +82,16 @@ class Ledger:
         """The parties have shaken hands."""
         if self.study.partition == "respondents":
             self.learns(ENROLLED, study=self.study.name)
-            return
+            if len(self.study.parties) == 1:
+                return
         names = listed([party.name for party in self.study.parties])
         self.learns(PRESENCE, names=names, study=self.study.name)
+
+    def again(self, attempts: int) -> None:
+        """The run goes on from a state, so many attempts in all."""
+        self.attempts = attempts
+        if attempts > 1:
+            self.learns(AGAIN)
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
         """From here on every party may know what the sentences of its role say."""
@@ -87,6 +100,7 @@ class Ledger:
             self.topics |= dict.fromkeys(fragments, leakage.about)
             sentences = [f"{name} learned {fragment}." for fragment in fragments]
             lines += [sentence for sentence in sentences if sentence not in lines]
+        self.numbers |= numbers
         self.listener()
 
     def foresee(self, leakage: Leakage, numbers: Mapping[str, object]) -> list[Fact]:
@@ -120,4 +134,10 @@ class Ledger:
             "learned": self.own or [NOTHING],
             "others": self.others,
             "facts": [msgspec.to_builtins(fact) for fact in self.facts],
-        } | {key: value for key, value in (("session", self.session), ("earlier", self.earlier)) if value}
+        } | {
+            key: value
+            for key, value in (
+                ("session", self.session), ("attempts", self.attempts * (self.attempts > 1)), ("earlier", self.earlier)
+            )
+            if value
+        }  # fmt: skip

@@ -9,11 +9,10 @@ from covey import report
 from covey.errors import InputError
 from covey.evaluation import FILE as EVALUATION
 from covey.evaluation import Evaluation
-from covey.files import PRIVATE, SHARED, read_json, write_atomically
+from covey.files import PRIVATE, SHARED, read_json, release_in, write_atomically
 from covey.party.record.names import LEDGER, STUDY
 from covey.party.record.signatures import signatures_in
 from covey.protocols import named, names
-from covey.release_file import release_in
 from covey.report import LedgerFile, Material
 from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect

@@ -57,7 +57,11 @@ class RunCertificate:
     @staticmethod
     def read(path: Path) -> RunCertificate:
         """The certificate in a file. Raises InputError if there is none, Unmet if it is not as it was written."""
-        content = read_bytes(path, "name a run's certificate.json")
+        return RunCertificate.parse(read_bytes(path, "name a run's certificate.json"), path)
+
+    @staticmethod
+    def parse(content: bytes, path: Path) -> RunCertificate:
+        """The certificate in these bytes of a file. Raises Unmet if they are not as they were written."""
         try:
             loaded = json.loads(content)
             found = RunCertificate(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
 
-from covey.crypto.rng import Rng, derive
+from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.party.record.run_certificate import RunCertificate
-from covey.party.record.transcript import Head, Pair, Transcript
-from covey.protocols import Figures
+from covey.party.record.transcript import Head, Mark, Pair, Transcript
+from covey.protocols import Computed, Figures
 from covey.secure.declare import Traffic
 from covey.summary import Phase
 
@@ -31,16 +32,25 @@ class Agreement:
     resumed: bool = False
     known: Mapping[str, frozenset[bytes]] = field(default_factory=dict)
     """In a resumed session, the hashes of our messages that each peer has."""
+    attempt: int = 1
+    """Of a run that keeps states: the number of this attempt to end it,"""
+    nonce: bytes = b""
+    """and the hash of what all drew for it."""
 
     @property
     def session(self) -> bytes:
         """The session's id, as messages carry it."""
         return self.digest[:16]
 
+    @property
+    def attempt_id(self) -> bytes:
+        """The id that messages of a later attempt carry instead."""
+        return hashlib.sha256(spell(self.digest, self.attempt, self.nonce)).digest()[:16] if self.nonce else b""
+
     @cached_property
     def rng(self) -> Rng:
         """This party's randomness, from its seed and everyone's nonces."""
-        return Rng(derive(self.seed, "session", self.digest))
+        return Rng(derive(self.seed, "session", self.digest, *((self.attempt, self.nonce) if self.nonce else ())))
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class RunRecord:
 
     agreement: Agreement | None = None
     transcript: Transcript = field(default_factory=Transcript)
+    marks: list[Mark] = field(default_factory=list)
+    """The states that were kept."""
     closed: Closed | None = None
     stated: dict[str, int] = field(default_factory=dict)
     """The number of rows that each party stated, where the study has them do so."""
@@ -80,3 +92,6 @@ class Finished:
     warnings: tuple[str, ...]
     record: RunRecord
     phases: tuple[Phase, ...]
+    classes: bytes | None = None
+    """The file of classes, where the run tells more of them than the release does."""
+    computed: Computed | None = None

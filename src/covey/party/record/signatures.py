@@ -11,7 +11,7 @@ from covey.party.identity.certificate import Certificate
 from covey.party.identity.roster import certificates_in
 from covey.party.record.names import CERTIFICATE
 from covey.party.record.run_certificate import RunCertificate, check
-from covey.protocols import of_study
+from covey.protocols import find
 from covey.report import Signatures
 from covey.sources.release import release_digest
 from covey.study import Study
@@ -38,7 +38,7 @@ def check_file(path: Path, study: Study) -> Checked:
     """
     certificate = RunCertificate.read(path)
     parties = certificates_in(study, path.parent)
-    receives = of_study(study, finished=True).receives
+    receives = find(study.protocol or "", study.partition, study.options).receives
     wrong = check(certificate, study, parties, {each.name: receives(study, each.name) for each in study.parties})
     return Checked(certificate, tuple(wrong), parties)
 

@@ -40,6 +40,13 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         warnings=[*insiders.warning(study), *row_counts.warnings(stated, study.privacy.k), *finished.warnings],
         row_counts=dict(stated),
     )
+    if (computed := finished.computed) is not None:
+        summary = msgspec.structs.replace(
+            summary,
+            computing=list(computed.parties),
+            cheating=computed.cheating,
+            soundness_bits=computed.soundness_bits,
+        )
     if figures is None or digest is None:
         return summary
     return msgspec.structs.replace(

@@ -2,8 +2,10 @@
 
     session     what the session follows from, and everyone's signature on it
     message     from, to, step, type, number, depth, size, hash, and the chain up to here; where the run ended before
-                the closing, also the sender's signature on what we read
+                the closing, also the sender's signature on what we read; a stretch of messages has one line, with
+                their number, the size of all, and the head of the step as its hash
     head        a directed pair's chain, signed by the sender; unsigned where the run ended before the closing
+    state       a state that a run on shares kept: the hashes of what this party and each neighbour have of it, keyed
     files       the hashes of what else the run left in the folder
     signature   this party's, on everything above
 
@@ -65,12 +67,14 @@ class Said(_Row, frozen=True, tag="message", omit_defaults=True):
     sha256: Hex32
     chain: Hex32
     signature: Hex64 | None = None
+    messages: int = 1
 
     @property
     def entry(self) -> Entry:
         """The message as a transcript has it."""
         digest, signature = bytes.fromhex(self.sha256), bytes.fromhex(self.signature or "")
-        return Entry(self.sender, self.to, self.step, self.type, self.number, self.depth, self.size, digest, signature)
+        address = self.sender, self.to, self.step, self.type, self.number, self.depth
+        return Entry(*address, self.size, digest, signature, self.messages)
 
 
 class PairHead(_Row, frozen=True, tag="head"):
@@ -82,6 +86,14 @@ class PairHead(_Row, frozen=True, tag="head"):
     bytes: int
     head: Hex32
     signature: Hex64 | None
+
+
+class StateLine(_Row, frozen=True, tag="state"):
+    """A state that was kept."""
+
+    number: int
+    attempt: int
+    sha256: dict[str, Hex32]
 
 
 class Files(_Row, frozen=True, tag="files"):
@@ -98,7 +110,7 @@ class Signature(_Row, frozen=True, tag="signature"):
     signature: Hex64
 
 
-Row = SessionLine | Said | PairHead | Files | Signature
+Row = SessionLine | Said | PairHead | StateLine | Files | Signature
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Row)
 
@@ -110,6 +122,7 @@ class ReadTranscript:
     session: SessionLine
     said: tuple[Said, ...]
     heads: tuple[PairHead, ...]
+    states: tuple[StateLine, ...]
     files: Files
     signature: Signature
     signed: bytes
@@ -155,6 +168,7 @@ def spell(
         rows += _messages(record.transcript, agreement.session, pair, signed=record.closed is None and pair[1] == party)
     for pair in pairs:
         rows.append(_head(study, record, agreement.session, pair, party, sign))
+    rows += [StateLine(mark.number, mark.attempt, _hex(mark.hashes)) for mark in record.marks]
     rows.append(Files(outcome, {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}))
     body = b"".join(_ENCODER.encode(row) + b"\n" for row in rows)
     return body + _ENCODER.encode(Signature(party, sign(statement(body)).hex())) + b"\n"
@@ -183,14 +197,15 @@ def read(path: Path) -> ReadTranscript:
     first, *middle, files, last = rows
     said = tuple(row for row in middle if isinstance(row, Said))
     heads = tuple(row for row in middle if isinstance(row, PairHead))
+    states = tuple(row for row in middle if isinstance(row, StateLine))
     if (
         not isinstance(first, SessionLine)
         or not isinstance(files, Files)
         or not isinstance(last, Signature)
-        or (*said, *heads) != tuple(middle)
+        or (*said, *heads, *states) != tuple(middle)
     ):
         raise Unmet(f"{path}: was altered: its lines are not in their order")
-    return ReadTranscript(first, said, heads, files, last, content[: -len(lines[-2]) - 1])
+    return ReadTranscript(first, said, heads, states, files, last, content[: -len(lines[-2]) - 1])
 
 
 def _messages(transcript: Transcript, session: bytes, pair: Pair, *, signed: bool) -> list[Row]:
@@ -207,6 +222,7 @@ def _messages(transcript: Transcript, session: bytes, pair: Pair, *, signed: boo
             sha256=line.digest.hex(),
             chain=value.hex(),
             signature=line.signature.hex() if signed and any(line.signature) else None,
+            messages=line.messages,
         )
         for line, value in zip(lines, chain(session, pair, lines), strict=True)
     ]

@@ -1,7 +1,8 @@
 """Before the last opening a person is asked; the answer is final and signed.
 
 A person is shown one screen: the decision, the figures that are known, what opens to whom, what each column loses and
-some classes. A party that gets no release sees no figures of it. The full text also lists what is known already.
+some classes. A party that gets no release sees no figures of it, unless they follow from what all have learned. The
+full text also lists what is known already.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class ApprovalQuestion:
         """The question to the ledger's party, whose ledger has all that was learned until now."""
         receives = ledger.protocol.receives
         receivers = tuple(party.name for party in study.parties if receives(study, party.name))
-        if ledger.party not in receivers:
+        if ledger.party not in receivers and not proposal.known_to_all:
             proposal = Proposal(proposal.opens, proposal.numbers)  # it sees no figures of what it does not get
         opens = ledger.foresee(proposal.opens, proposal.numbers)
         known = tuple(ledger.facts)
@@ -145,6 +146,8 @@ class ApprovalQuestion:
             return lines
         exact = [column.name for column in self.study.released if column not in self.study.quasi]
         more = f"; each row also shows its exact {listed(exact)}" if exact else ""
+        if exact and self.party not in self.receivers:
+            more += f", to {listed(self.receivers)} alone"
         where = "some of the smallest and others from all over the table"
         some = f"{len(preview.classes)} of the {figures.classes:,} classes, {where},"
         if len(preview.classes) == figures.classes:
@@ -158,11 +161,12 @@ class ApprovalQuestion:
         unknown = "known once it is opened" if self.party in self.receivers else "not shown: the release goes to others"
         found = dict.fromkeys(("k", "l", "insider k", "rows", "loss (LM)"), unknown)
         if figures is not None:
+            least = figures.insider_k or insiders.k_insider(self.study)
             found["insider k"] = (
                 "not measured by this protocol"
-                if figures.insider_k is None
-                else f"{figures.insider_k:,}: a party that takes its own rows out of a class is left with no row of "
-                f"others, or with {figures.insider_k:,} or more"
+                if least is None
+                else f"{least:,}{' or more' if figures.insider_k is None else ''}: a party that takes its own rows out "
+                f"of a class is left with no row of others, or with {least:,} or more"
             )
         if asked.l is not None:
             found["l"] = f"{asked.l:g} or more in every class{_meaning(asked.diversity, asked.l)}"

@@ -24,7 +24,7 @@ from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import INTERRUPTED, Job, run_party
 from covey.protocols import of_study
-from covey.protocols.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.as_printed.suppress.parameters import AUTHORITY, Parameters
 from covey.study import Study
 from covey.wire.contact import Address
 

@@ -168,7 +168,7 @@ def _require_room(name: str, records: int, protocol: Protocol) -> int:
     needed = records * protocol.memory.row
     if needed > limit():
         raise InputError(
-            f"{name}: has {records:,} rows; protocol {protocol.name} moves single records and takes "
+            f"{name}: has {records:,} rows; protocol {protocol.name} works on single records and takes "
             f"{protocol.memory.row:,} bytes for each, so that {limit() // protocol.memory.row:,} fit into memory: "
             f"allow more ({VARIABLE}={math.ceil(needed / 10**9)}GB), or publish fewer rows"
         )
@@ -187,7 +187,7 @@ def _read(
         try:
             work = "counts them" if before is None else "looks if they are those that were counted before"
             notice(f"{rows.name}: the rows stay on {rows.ENGINE}, which {work}")
-            counted = CountedRows.of(rows, study, columns, empty=True, bound=True, kept=before)
+            counted = CountedRows.of(rows, study, columns, empty=True, bound=True, earlier=before)
             found, records = plural(counted.table.rows, "distinct tuple"), plural(counted.table.records, "row")
             again = "has not changed and is not counted again" if counted.counts is before else "is counted"
             notice(f"{rows.name}: {again}: {found} of {records}")
@@ -205,6 +205,7 @@ def _read(
         return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.counts.records
     source = connect(data)
     if elsewhere:
+        _require_room(source.name, source.rows, of_study(study))
         notice(f"{source.name}: protocol {study.protocol} works on single records, so all rows are read into memory")
     reading = read_source(source, columns, empty=True)
     return build(reading, study, empty=True), source.name, reading.rows

@@ -4,6 +4,8 @@
               them, the role, a commitment to a seed
     nonce     revealed by everyone once all commitments are in
     confirm   the session that follows from all of it, signed
+    standing  instead of nonce and confirm, where a run that keeps states goes on: the states that the sender has, and
+              fresh randomness for the next attempt
     have      instead of nonce and confirm, where every party offers to go on with the same session that was cut off:
               the hashes of what the sender has read, so that nothing is sent twice
 
@@ -16,12 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from covey.crypto.rng import Rng, derive, spell
+from covey.crypto.rng import Rng, derive, fresh_seed, spell
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, AccessError, PeerError
 from covey.party.identity.keys import Keys
@@ -29,8 +32,11 @@ from covey.party.identity.roster import Roster
 from covey.party.record.run_record import Agreement
 from covey.party.session.agreement import PART_BYTES, agreement_parts, differences
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.journal_records import Begun
+from covey.party.session.states import ATTEMPTS, Place, StateJournal, agreed_state
 from covey.plain import plain
-from covey.protocols import spoken
+from covey.protocols import of_study, spoken
+from covey.protocols.protocol import LAST
 from covey.study import Study
 from covey.version import ProtocolVersion, __version__
 from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, gather, plain_channel
@@ -61,6 +67,8 @@ class SessionHello(Message, tag="handshake.hello", forbid_unknown_fields=False):
     resume: Bytes32 | None
     """The session that the sender could go on with."""
     protocol_version: Annotated[int, Meta(ge=1, lt=1 << 32)] = 1
+    has_state: bool = False
+    """True if the sender's session has reached a state, or was bound to other inputs."""
 
 
 class Nonce(Message, tag="handshake.nonce"):
@@ -74,6 +82,14 @@ class Confirm(Message, tag="handshake.confirm"):
 
     session: Bytes32
     signature: Bytes64
+
+
+class Standing(Message, tag="handshake.standing"):
+    """The states that the sender has, the attempts that it knows of, and its share of the next one's randomness."""
+
+    attempts: Annotated[int, Meta(ge=1, lt=1 << 32)]
+    states: Annotated[list[Place], Meta(max_length=2)]
+    nonce: Bytes32
 
 
 class ReadHashes(Message, tag="handshake.have"):
@@ -101,7 +117,11 @@ async def shake_hands(
     me = link.me
     channel = plain_channel(link, Rng(derive(seed, "handshake")), patience=patience)
     past = journal.begun
-    own = hello(study, roster, me, commit(seed), int(clock()), None if past is None else past.session)
+    states = journal if isinstance(journal, StateJournal) else None
+    resume = None if past is None or (states is not None and states.changed) else past.session
+    own = hello(study, roster, me, commit(seed), int(clock()), resume)
+    if states is not None and (states.places or states.changed):
+        own = structs.replace(own, has_state=True)
 
     opening = channel.at("hello")
     await opening.broadcast(own)  # all is said before anything is judged, so that both sides learn what differs
@@ -110,7 +130,10 @@ async def shake_hands(
         compare(peer, own, theirs, study)
     warnings = [warning for peer, theirs in hellos.items() if (warning := _clocks(peer, own.clock, theirs.clock))]
 
-    if past is not None:
+    if states is not None:
+        if _goes_on(me, states, hellos) and past is not None:
+            return await _stand(channel.at("standing"), study, states, past, tuple(warnings))
+    elif past is not None:
         others = sorted(peer for peer, theirs in hellos.items() if theirs.resume != past.session)
         if not others:
             known = await _compare_journals(channel.at("have"), journal)
@@ -145,6 +168,47 @@ async def _agree(
     digest = session_digest(study.study_hash, commitments, nonces)
     confirmed = await _confirm(channel.at("confirm"), digest, roster, keys)
     return Agreement(digest, seed, commitments, nonces, confirmed, warnings)
+
+
+def _goes_on(name: str, journal: StateJournal, hellos: Mapping[str, SessionHello]) -> bool:
+    """Returns True if all go on with one session, False if a new one begins: none has a state, so nothing was opened.
+
+    Raises Aborted where not all can go on with one that has reached a state: a second session is a second release.
+    """
+    anew = "nothing begins anew by itself: begin anew, all of you, in another folder with --out"
+    if journal.changed:
+        reason = f"{journal.changed} changed here since the session began, and the other parties were told so"
+        raise Aborted(f"{reason}; {anew}, or restore what has changed and run the same command", resumable=False)
+    session = None if journal.begun is None else journal.begun.session
+    apart = sorted(peer for peer, hello in hellos.items() if hello.resume != session)
+    if apart and (journal.places or any(hello.has_state for hello in hellos.values())):
+        parties = ", ".join(map(repr, apart if session is not None else (name,)))
+        raise Aborted(
+            f"party {parties} cannot go on with the session that was cut off: its data changed since, or its folder is "
+            f"another one; {anew}",
+            resumable=False,
+        )
+    return session is not None and not apart
+
+
+async def _stand(
+    channel: Channel, study: Study, journal: StateJournal, past: Begun, warnings: tuple[str, ...]
+) -> Agreement:
+    """The next attempt of a session. Raises Aborted where none is possible."""
+    standing = Standing(journal.attempts, journal.places, fresh_seed().reveal())
+    standings = {**await channel.exchange(standing), channel.me: standing}
+    computing, attempt = of_study(study).computing, 1 + max(standing.attempts for standing in standings.values())
+    states = {name: standing.states for name, standing in standings.items()}
+    agreed = agreed_state(states, () if computing is None else computing(study))
+    if attempt > ATTEMPTS and (agreed is None or agreed.number < LAST):  # to sign again what was done draws nothing
+        raise Aborted(
+            f"the session was cut off {ATTEMPTS} times, and goes on no more; begin anew, all of you, in another folder "
+            "with --out",
+            resumable=False,
+        )
+    journal.attempt(attempt, agreed)
+    nonce = hashlib.sha256(spell(*(standings[name].nonce for name in sorted(standings)))).digest()
+    return replace(past.agreement(warnings), attempt=attempt, nonce=nonce)
 
 
 async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> dict[str, frozenset[bytes]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -48,10 +49,10 @@ class Journal(JournalState):
         self._file: SealedFile | None = None
         self._owing = False
 
-    @staticmethod
-    def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True) -> Journal:
+    @classmethod
+    def resume(cls, path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True) -> Self:
         """The journal at that path, with what it has; an empty one if there is none. Raises InputError for damage."""
-        journal = Journal(path, key, source, limit, synced=synced)
+        journal = cls(path, key, source, limit, synced=synced)
         if path.exists():
             journal._file = SealedFile.open(path, key, append=True)
             journal._load(journal._file)
@@ -152,9 +153,9 @@ class Journal(JournalState):
             self._take(records.Gone(peer, why))
             self._open.sync()
 
-    def decide(self, approve: bool) -> None:
-        """The person here has answered; on the disk when this returns."""
-        self._take(records.Decided(approve))
+    def decide(self, approve: bool, question: bytes) -> None:
+        """The person here has answered a question of that hash; on the disk when this returns."""
+        self._take(records.Decided(approve, question))
         self._open.sync()
 
     def finish(self) -> None:
@@ -212,7 +213,7 @@ class NoJournal(Nothing, JournalState):
         """None."""
         return iter(())
 
-    def decide(self, approve: bool) -> None:
+    def decide(self, approve: bool, question: bytes) -> None:
         """Forgets it."""
 
     def finish(self) -> None:

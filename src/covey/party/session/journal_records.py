@@ -114,6 +114,14 @@ class Decided(msgspec.Struct, frozen=True, tag="decided"):
     """The answer of the person here to the question whether to release."""
 
     approve: bool
+    question: bytes = b""
+    """The hash of what was asked."""
+
+
+class Attempt(msgspec.Struct, frozen=True, tag="attempt"):
+    """The session goes on, from a state, for so many attempts in all."""
+
+    number: int
 
 
 class Complete(msgspec.Struct, frozen=True, tag="complete"):
@@ -131,7 +139,7 @@ class Gone(msgspec.Struct, frozen=True, tag="gone"):
     why: str
 
 
-Record = Begun | Received | Heard | Sent | Decided | Complete | Kept | Gone
+Record = Begun | Received | Heard | Sent | Decided | Attempt | Complete | Kept | Gone
 DECODER = msgspec.msgpack.Decoder(Record)
 ENCODER = msgspec.msgpack.Encoder()
 
@@ -155,6 +163,10 @@ class JournalState:
     """The session that the journal has, if it has one."""
     decisions: list[bool] = field(default_factory=list)
     """The answers of the person here so far."""
+    answers: dict[bytes, bool] = field(default_factory=dict)
+    """The answers by the hash of what was asked."""
+    attempts: int = 0
+    """The number of attempts of the session."""
     complete: bool = False
     """True if this party has read everything that it was to read."""
     kept: bool = False
@@ -197,7 +209,9 @@ class JournalState:
         """One more record, and its place in the file. Raises ValueError for a letter that is none."""
         match record:
             case Begun():
-                self.begun = record
+                self.begun, self.attempts = record, 1
+            case Attempt():
+                self.attempts = record.number
             case Received():
                 letter = read_letter(record.raw)
                 header = letter.header
@@ -209,6 +223,7 @@ class JournalState:
                 self.said[record.to, record.step, record.number] = record.digest
             case Decided():
                 self.decisions.append(record.approve)
+                self.answers[record.question] = record.approve
             case Complete():
                 self.complete = True
             case Gone():

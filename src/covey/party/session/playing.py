@@ -16,7 +16,6 @@ from typing import Literal
 
 import pyarrow as pa
 
-from covey.crypto.letter import LetterKey, public_of_signing
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, PeerError, Unmet
@@ -25,16 +24,18 @@ from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE, Log
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
-from covey.party.released import LEAKAGE, counted, is_counted
+from covey.party.released import counted, is_counted, lessons, require_nobody_alone
 from covey.party.session.approval import ApprovalQuestion, Decide, approve_always
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
 from covey.party.session.handshake import shake_hands
 from covey.party.session.journal import Journal, NoJournal
 from covey.party.session.journal_records import Begun
+from covey.party.session.last_state import attempts_of, end, last_state, restored, told
 from covey.party.session.progress import Listener, Progress
+from covey.party.session.states import StateJournal
 from covey.protocols import Figures, Proposal, Protocol, Result, Seat
-from covey.protocols.protocol import LetterKeys, Recognition
+from covey.protocols.protocol import NO_STATES, Letters, Recognition, States
 from covey.protocols.shared.columns import recognition
 from covey.secure import approval, row_counts
 from covey.sources.release import arrange, canonical_csv
@@ -63,6 +64,8 @@ class Participant:
     patience: float = PATIENCE
     journal: Journal | NoJournal = field(default_factory=NoJournal)
     record: RunRecord = field(default_factory=RunRecord)
+    letters: Letters | None = None
+    """Respondents' letters, in a collection by trustees."""
     writes_any: bool = False
     """True in a simulation: a release that singles people out is written too, and the summary says so."""
 
@@ -75,12 +78,6 @@ class Participant:
     def ledger(self) -> Ledger:
         """The ledger of the party, empty at first."""
         return Ledger(self.study, self.protocol, self.party)
-
-
-def letter_keys(keys: Keys | None, roster: Roster) -> LetterKeys:
-    """A party's key for letters, if it has keys, and those of everyone in the roster."""
-    known = {name: public_of_signing(each.signing_key) for name, each in roster.certificates.items()}
-    return LetterKeys(None if keys is None else LetterKey.of_signing(keys.signing), known)
 
 
 def lasting_secret(keys: Keys, protocol: Protocol) -> Secret:
@@ -102,7 +99,10 @@ async def take_part(participant: Participant, link: Link) -> Finished:
     for sentence in agreement.warnings:
         participant.log.note(sentence)
     name = agreement.session.hex()
-    if agreement.resumed:
+    if isinstance(journal, StateJournal) and agreement.resumed:
+        participant.log.note(f"the session {name} goes on; {told(journal, agreement)}")
+        participant.ledger.again(attempts_of(journal, agreement))
+    elif agreement.resumed:
         participant.log.note(f"the session {name} goes on; {journal.messages} messages had been read before")
         link = ResumedLink(link, {peer: journal.letters(peer) for peer in link.peers}, agreement.known)
     else:
@@ -125,6 +125,7 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
         patience=participant.patience,
         sign=participant.keys.sign,
         verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),
+        attempt=agreement.attempt_id,
     )
     participant.progress.channel = channel
     decisions: list[bool] = []
@@ -146,32 +147,47 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
 async def _play(participant: Participant, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
     study, protocol, record = participant.study, participant.protocol, participant.record
     keys, roster = participant.keys, participant.roster
+    journal = participant.journal if isinstance(participant.journal, StateJournal) else None
+    ended = None if journal is None else restored(journal, record, channel.tally)
 
     async def play() -> Result:
+        if ended is not None:
+            return ended
         if study.states_rows:
             await _state_rows(participant, channel)
         seat = Seat(
             study, participant.table, channel, participant.progress, participant.ledger,
             _approval(participant, channel, decisions), lasting_secret(keys, protocol),
-            letters=letter_keys(keys, roster),
+            letters=participant.letters, states=_states(participant, channel, agreement),
         )  # fmt: skip
         result = await protocol.play(seat)
         channel.finish()
-        if is_counted(protocol):
-            participant.ledger.learns(LEAKAGE)
+        if journal is not None:
+            journal.write(last_state(agreement, record, result))
+        for leakage, _ in lessons(protocol):
+            participant.ledger.learns(leakage)
         return result
 
     async def close(release: bytes | None, figures: Figures | None) -> Closed:
         closing = Closing(study, protocol, keys, roster, record.transcript, release, figures, record.stated)
         closed = await closing.close(channel)
         channel.finish()
+        if journal is not None:
+            end(journal, closed)
         participant.journal.finish()
         return closed
 
-    def check(release: pa.Table, figures: Figures) -> Figures:
-        return counted(study, release, figures, writes_any=participant.writes_any) if is_counted(protocol) else figures
+    return await play_and_close(agreement, record, participant.progress, play, checking(participant), close)
 
-    return await play_and_close(agreement, record, participant.progress, play, check, close)
+
+def checking(participant: Participant) -> Callable[[pa.Table, Figures], Figures]:
+    """A check that raises Unmet for a release that may not be written, and adds what is counted in it."""
+    study, is_judged = participant.study, is_counted(participant.protocol)
+
+    def check(release: pa.Table, figures: Figures) -> Figures:
+        return counted(study, release, figures, writes_any=participant.writes_any) if is_judged else figures
+
+    return check
 
 
 async def play_and_close(
@@ -206,7 +222,21 @@ async def play_and_close(
         warnings=agreement.warnings,
         record=record,
         phases=tuple(progress.spent.values()),
+        classes=None if result.classes is None else canonical_csv(arrange(result.classes)),
+        computed=result.computed,
     )
+
+
+def _states(participant: Participant, channel: Channel, agreement: Agreement) -> States:
+    """The keeper of the role's states, or none where the role keeps no states."""
+    computing, journal = participant.protocol.computing, participant.journal
+    if computing is None or not isinstance(journal, StateJournal):
+        return NO_STATES
+    names, neighbours = computing(participant.study), dict[str, Secret]()
+    if channel.me in names:
+        number, secrets = names.index(channel.me), channel.at("states").among(*names).pairwise_seeds()
+        neighbours = {names[beside % 3]: secrets[names[beside % 3]] for beside in (number - 1, number + 1)}
+    return journal.role_states(agreement, participant.record, names, neighbours)
 
 
 async def _state_rows(participant: Participant, channel: Channel) -> None:
@@ -240,16 +270,20 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
         stated = participant.record.stated
         if proposal.figures is not None:
             row_counts.require_sum(stated, proposal.figures.rows + proposal.figures.withheld)
+        if not participant.writes_any:
+            require_nobody_alone(proposal)
         found = await _recognised(participant, channel, proposal)
         question = ApprovalQuestion.of(study, proposal, participant.ledger, stated, found)
         participant.ledger.learns(approval.LEAKAGE)
 
         async def decide() -> bool:
-            if len(decisions) < len(journal.decisions):
+            if isinstance(journal, StateJournal) and question.digest in journal.answers:
+                answer = journal.answers[question.digest]
+            elif len(decisions) < len(journal.decisions) and not isinstance(journal, StateJournal):
                 answer = journal.decisions[len(decisions)]  # asked and answered before the interruption
             else:
                 answer = await participant.decide(question)
-                journal.decide(answer)
+                journal.decide(answer, question.digest)
             decisions.append(answer)
             return answer
 
@@ -261,7 +295,11 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
             decide=decide,
             sign=participant.keys.sign,
             verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),
-            fellows=[peer for peer in channel.peers if receives(study, peer) and receives(study, me)],
+            fellows=[
+                peer
+                for peer in channel.peers
+                if proposal.known_to_all or (receives(study, peer) and receives(study, me))
+            ],
         )
         participant.log.note("every party approved the release")
 

@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from covey.errors import Aborted, CoveyError, InputError, PeerError
-from covey.party.record.run_record import Finished, RunRecord
+from covey.party.record.run_record import Closed, Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.journal import Journal, NoJournal
 from covey.party.session.journal_records import Begun
-from covey.party.session.playing import Participant, lasting_secret, play
+from covey.party.session.last_state import closed, restored
+from covey.party.session.playing import Participant, checking, lasting_secret, play, play_and_close
 from covey.party.session.respondents import refusals
-from covey.protocols import Proposal, Seat
-from covey.wire import Channel, ResumedLink, Session
+from covey.party.session.states import StateJournal
+from covey.protocols import Figures, Proposal, Result, Seat
+from covey.wire import Channel, ResumedLink, Session, Tally
 from covey.wire.link import StandingLines
 from covey.wire.standing import StandingLine, StandingLink
 
@@ -54,7 +56,24 @@ class _Excused:
 
 async def finish_alone(participant: Participant) -> Finished:
     """Ends a run whose journal is complete. Raises Aborted if it is not."""
+    if isinstance(participant.journal, StateJournal):
+        return await _from_last_state(participant, participant.journal)
     return await _again(participant, participant.journal)
+
+
+async def _from_last_state(participant: Participant, journal: StateJournal) -> Finished:
+    record, agreement = participant.record, _begun(journal).agreement()
+    record.agreement = agreement
+    participant.ledger.met()
+    result = restored(journal, record, Tally()) or Result()
+
+    async def play() -> Result:
+        return result
+
+    async def close(release: bytes | None, figures: Figures | None) -> Closed:
+        return closed(journal, agreement, record.transcript)
+
+    return await play_and_close(agreement, record, participant.progress, play, checking(participant), close)
 
 
 async def play_again(participant: Participant, journal: Journal) -> Transcript:

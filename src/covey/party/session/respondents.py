@@ -1,8 +1,7 @@
 """A session with respondents: consent, comparison and signature in place of handshake, vote and closing.
 
 Respondents have no signing keys: the collector knows them by handles. Each agrees to the release by a message to the
-collector, and at the end compares with it what was said and read. The collector signs the certificate, and so do the
-trustees that the study names.
+collector, and at the end compares with it what was said and read. The collector signs the certificate.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.party.identity.keys import Keys
-from covey.party.identity.roster import Roster
 from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import CLOSING_STEP, Transcript
@@ -24,7 +22,6 @@ from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
 from covey.party.session.playing import play_and_close
 from covey.party.session.progress import Progress
-from covey.party.session.trustees import CollectorClosing
 from covey.protocols import Figures, Protocol, Result, Seat
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared import roll
@@ -102,7 +99,6 @@ class Collector:
         """Compares with everyone what was said, and signs, with the trustees that the study names."""
         study, channel = self.seat.study, self.seat.channel
         at, session, hub = channel.at(CLOSING_STEP), channel.session, channel.me
-        trustees = study.of_party_role("trustee")
         pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
         heads = {pair: self.record.transcript.head(session, pair) for pair in pairs}
 
@@ -112,17 +108,15 @@ class Collector:
                 raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
 
         traffic = _traffic(channel, study)
-        await roll.call(self.seat.attendance, [name for name in channel.peers if name not in trustees], check)
-        with_trustees = CollectorClosing(study, self.keys, Roster.of(study), self.agreement, trustees)
+        await roll.call(self.seat.attendance, channel.peers, check)
         sign = self.keys.sign
         signatures = {
             (hub, name): sign(heads[hub, name].statement(session, study.study_hash, (hub, name)))
             for name in channel.peers
-        } | await with_trustees.farewells(channel, heads)
+        }
         a = statement_a(study, session, {pair: head.digest for pair, head in heads.items()})
         b = None if release is None or figures is None else statement_b(study, a, release, figures)
-        sealed_a = await with_trustees.seals(channel, a, heads, signatures)
-        certificate = RunCertificate(a, sealed_a, b, {} if b is None else {hub: sign(to_sign(b))})
+        certificate = RunCertificate(a, {hub: sign(to_sign(a))}, b, {} if b is None else {hub: sign(to_sign(b))})
         return Closed(traffic, heads, signatures, certificate)
 
 

@@ -22,6 +22,7 @@ from covey.party.session.journal import Journal
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import writing
 from covey.party.session.replay import finish_alone
+from covey.party.session.states import StateJournal
 from covey.plain import plain_lines
 from covey.protocols import spoken
 from covey.summary import Summary
@@ -47,7 +48,8 @@ class ResumableRun:
     def prepare(self) -> None:
         """Looks at what the folder holds, before anyone is met.
 
-        A session that was bound to other data, another study or other peers is given up. Raises InputError if a
+        A session that was bound to other data, another study or other peers is given up; one that keeps states is not,
+        and everybody is told when the parties meet. Raises InputError if a
         finished run is here that is not this one, or is not to go on for others, and for a session of another version
         of the protocol, which the peers may go on with.
         """
@@ -66,7 +68,10 @@ class ResumableRun:
                     f"{own.name!r} (covey {begun.software}), and this is version {own.number}; go on with the version "
                     "of Covey that began it, or begin anew, all of you, in another folder with --out"
                 )
-            self.journal.give_up()
+            if isinstance(self.journal, StateJournal):
+                self.journal.changed = ", ".join(changed)
+            else:
+                self.journal.give_up()
         if self.journal.kept and not self.for_others:
             raise InputError(
                 f"{self.folder.path}: this run is finished, and what came out is there (begin with report.html). For "
@@ -75,7 +80,7 @@ class ResumableRun:
             )
         self.folder.prepare(resuming=self.journal.begun is not None)
         self.folder.keep_study(self.participant.study)
-        if begun is not None and changed:
+        if begun is not None and changed and not isinstance(self.journal, StateJournal):
             self._note(
                 f"the session {begun.session[:16].hex()} is given up, because {', '.join(changed)} changed since it "
                 "was cut off; a new one begins with a new seed"

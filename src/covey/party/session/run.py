@@ -15,7 +15,7 @@ from typing import TypeVar
 from covey.crypto.rng import fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
-from covey.files import PRIVATE, write_atomically
+from covey.files import AS_CSV, PRIVATE, ReleaseFormat, write_atomically
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
@@ -28,8 +28,9 @@ from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
 from covey.party.session.resume import ResumableRun, resumable
 from covey.party.session.room import likely_rows, room_for_journal, warn_of_memory
+from covey.party.session.states import StateJournal
 from covey.protocols import of_study
-from covey.release_file import AS_CSV, ReleaseFormat
+from covey.protocols.protocol import Letters
 from covey.study import Study
 from covey.summary import Summary
 from covey.wire import Link
@@ -55,6 +56,8 @@ class Job:
     keys: Path
     decide: Decide
     data: str | None = None
+    letters: Letters | None = field(default=None, repr=False)
+    """Respondents' letters, in a simulated collection."""
     listen: Address | None = None
     wait: float = WAIT_SECONDS
     for_others: bool = False
@@ -88,9 +91,10 @@ def run_party(job: Job) -> Summary:
     roster.require(keys, job.party)
     kept = KeptCounts(job.out / COUNTS, keys.journal)
     table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept, job.notice)
-    limit = room_for_journal(job.out, job.journal, job.notice)
+    limit = room_for_journal(job.out, job.journal if protocol.computing is None else 0, job.notice)
     warn_of_memory(protocol, likely_rows(study, table), job.notice)
-    begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
+    kind = Journal if protocol.computing is None else StateJournal
+    begun = kind.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
     with contextlib.closing(begun) as journal:
         participant = Participant(
             study,
@@ -105,6 +109,7 @@ def run_party(job: Job) -> Summary:
             log=RunLog(job.out / LOG),
             patience=max(PATIENCE, job.wait),
             journal=journal,
+            letters=job.letters,
             writes_any=job.writes_any,
         )
         run = ResumableRun(

@@ -12,9 +12,10 @@ from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party.record.names import RELEASE
 from covey.party.session.data import load_table
-from covey.protocols import named, of_study
+from covey.protocols import find, named, of_study
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study, document
+from covey.study.requirements import AS_PRINTED
 from covey.study.study import RESPONDENTS
 
 MARK = ".covey-demo"
@@ -33,8 +34,8 @@ class Demo:
 
 def prepare(protocol: str, out: Path) -> Demo:
     """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
-    usual = sorted(named(protocol), key=lambda each: each.requirements.usual)
-    known = {each.requirements.partition: each for each in usual}
+    declared = named(protocol)
+    known = {each.requirements.partition: each for each in declared}
     first = known.get("horizontal") or next(iter(known.values()))  # rows split is what most people have
     shown = first.demonstration
     clear(out)
@@ -43,6 +44,8 @@ def prepare(protocol: str, out: Path) -> Demo:
     document.table(content, "study")["protocol"] = first.name
     for section, change in shown.changes.items():
         document.table(content, section).update(cast("document.Document", change))
+    if first.printed is not None:
+        document.table(content, "protocol")[AS_PRINTED.name] = True
     for party in shown.without:
         document.table(content, "parties").pop(party)
     needed = known[str(document.table(content, "study")["partition"])].requirements
@@ -56,6 +59,33 @@ def prepare(protocol: str, out: Path) -> Demo:
     if study.partition == "respondents":
         return Demo(study, shown.sample, {RESPONDENTS: str(folder / f"{shown.sample}.csv")})
     return Demo(study, shown.sample, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
+
+
+def beside(demo: Demo) -> str | None:
+    """Returns what `peel` loses and opens on the same table; None for a demonstration of a protocol of ours."""
+    if of_study(demo.study).printed is None or demo.study.partition == "respondents":
+        return None
+    peel = find("peel", demo.study.partition)
+    content = document.of(demo.study)
+    document.table(content, "study")["protocol"] = peel.name
+    content.pop("protocol", None)
+    asked = document.table(content, "privacy")
+    for key in [key for key in asked if key not in peel.requirements.privacy]:
+        del asked[key]
+    study = Study.parse(document.spell(content), Path(next(iter(demo.data.values()))).parent)
+    tables = {name: load_table(demo.study, name, path) for name, path in demo.data.items()}
+    try:
+        found = peel.ideal(study, {name: table for name, table in tables.items() if table is not None}).figures
+    except Unmet:
+        return None
+    lost = None if found is None else found.loss.get("lm")
+    return (
+        None
+        if lost is None
+        else (
+            f"peel loses {lost:.4f} (LM) on the same table, and opens nothing but its release and when each class left"
+        )
+    )
 
 
 def clear(out: Path) -> None:

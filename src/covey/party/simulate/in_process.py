@@ -19,9 +19,11 @@ from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Listener, writing
 from covey.party.simulate import respondents
 from covey.party.simulate.deal import seed_of
+from covey.party.simulate.letters import letters_of
 from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import most_telling, require_data, to_its_end, with_certificates
 from covey.protocols import of_study
+from covey.protocols.protocol import Letters
 from covey.release import Release
 from covey.sources.source import Data
 from covey.study import Study, StudyLike
@@ -55,17 +57,21 @@ def simulate(
             raise InputError(
                 "give one table, of which each respondent has a row: {'respondents': table}, or --table DATA"
             )
-        if latency or bandwidth != float("inf"):
-            raise InputError("a study of respondents is simulated without --latency and --bandwidth")
-        return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
-    require_data(study, data)
+        if of_study(study).printed is not None:
+            if latency or bandwidth != float("inf"):
+                raise InputError("as printed, a collection is simulated without --latency and --bandwidth")
+            return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
+    else:
+        require_data(study, data)
     of_study(study)
     if out is not None:
         RunFolder(out).prepare()
     tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
-    if isinstance(seed, int):
-        seed = seed_of(seed)
-    participants = _participants(study, tables, seed or fresh_seed(), listener, out)
+    repeatable, seed = seed is not None, seed_of(seed) if isinstance(seed, int) else seed or fresh_seed()
+    letters: dict[str, Letters] = {}
+    if study.partition == "respondents":
+        letters = {party.name: letters_of(study, party.name, data[RESPONDENTS], seed) for party in study.parties}
+    participants = _participants(study, tables, letters, seed, listener, out)
     try:
         finished = to_its_end(_play_all(participants, latency, bandwidth))
     except CoveyError as error:
@@ -77,7 +83,7 @@ def simulate(
         for name, participant in participants.items()
     }
     certified = next(iter(participants.values())).study
-    run = JointRun(certified, outcomes, reproducible=seed is not None)
+    run = JointRun(certified, outcomes, reproducible=repeatable)
     release = run.release(next(iter(data.values()), None))
     if out is not None:
         with writing(*(participant.progress for participant in participants.values())):
@@ -86,7 +92,12 @@ def simulate(
 
 
 def _participants(
-    study: Study, tables: Mapping[str, Table | None], seed: Secret, listener: Listener, out: Path | None
+    study: Study,
+    tables: Mapping[str, Table | None],
+    letters: Mapping[str, Letters],
+    seed: Secret,
+    listener: Listener,
+    out: Path | None,
 ) -> dict[str, Participant]:
     keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
@@ -94,7 +105,7 @@ def _participants(
     return {
         name: Participant(
             certified, protocol, name, tables[name], own, roster, derive(seed, "party", name), listener=listener,
-            log=SILENCE if out is None else log_in(out / name), writes_any=True,
+            log=SILENCE if out is None else log_in(out / name), letters=letters.get(name), writes_any=True,
         )
         for name, own in keys.items()
     }  # fmt: skip

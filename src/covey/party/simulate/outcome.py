@@ -10,6 +10,7 @@ from covey.errors import InputError
 from covey.party.identity.keys import Keys
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
+from covey.party.record.names import CERTIFICATE, CLASSES, RELEASE
 from covey.party.record.run_record import Finished
 from covey.party.record.summary import join_summaries, summarize
 from covey.release import Release
@@ -61,9 +62,12 @@ class JointRun:
             _keep_study(own, self.study)
             own.keep(self.study, outcome.ledger, outcome.finished, name, outcome.keys, reproducible=self.reproducible)
         _keep_study(joint, self.study)
-        closed = self._holder.finished.record.closed
-        certificate = b"" if closed is None else closed.certificate.spell()
-        joint.keep_joint(self.study, self.summary, release.content, certificate)
+        finished, contents = self._holder.finished, {RELEASE: release.content}
+        if finished.record.closed is not None:
+            contents[CERTIFICATE] = finished.record.closed.certificate.spell()
+        if finished.classes is not None:
+            contents[CLASSES] = finished.classes
+        joint.keep_joint(self.study, self.summary, contents)
 
     @property
     def _holder(self) -> Outcome:

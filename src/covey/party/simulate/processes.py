@@ -15,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from covey.crypto.rng import derive
+from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys
 from covey.party.record.folder import RunFolder
-from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
+from covey.party.record.names import CERTIFICATE, CLASSES, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.simulate import broker
@@ -30,6 +30,7 @@ from covey.party.simulate.worker import Event
 from covey.protocols import of_study
 from covey.sources.folders import stays_on_engine
 from covey.study import Study, document
+from covey.study.study import RESPONDENTS
 from covey.summary import Summary
 from covey.wire.depth import beside
 
@@ -63,14 +64,15 @@ def simulate(
     """
     if setting.relay:
         broker.find_server()
-    if study.partition == "respondents":
+    if of_study(study).printed is not None and study.partition == "respondents":
         return _survey(study, data, out, setting)
-    require_data(study, data)
-    of_study(study)
+    if study.partition != "respondents":
+        require_data(study, data)
     folder = RunFolder(out)
     folder.prepare()
     prepared = _prepare(study, out, setting)
-    orders = [_order(prepared, party.name, data, out, setting) for party in prepared.parties]
+    letters = derive(setting.seed or fresh_seed(), "letters").reveal().hex() if study.enrols else None
+    orders = [_order(prepared, party.name, data, out, setting, letters) for party in prepared.parties]
     met = broker.running(prepared, out / "relay") if setting.relay else contextlib.nullcontext()
     ready = Starter() if starter is None else contextlib.nullcontext(starter)
     with met, ready as forking, asyncio.Runner() as runner:
@@ -124,13 +126,16 @@ def free_ports(count: int) -> list[int]:
         return ports
 
 
-def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Order:
+def _order(
+    study: Study, party: str, data: Mapping[str, str], out: Path, setting: SimulationSetting, letters: str | None
+) -> Order:
     return Order(
         study=str(study.path),
         party=party,
         out=str(out / party),
         keys=str(out / party / "keys"),
-        data=data.get(party),
+        data=data.get(RESPONDENTS if letters else party),
+        letters=letters,
         wait=COUNTING_SECONDS if any(map(stays_on_engine, data.values())) else WAIT_SECONDS,
         seed=None if setting.seed is None else derive(setting.seed, "party", party).reveal().hex(),
         latency=setting.latency,
@@ -211,5 +216,6 @@ def _join(study: Study, folder: RunFolder) -> Summary:
     ledger = [sentence for each in summaries.values() for sentence in each.ledger]
     joint = join_summaries(summaries[holder], summaries.values(), ledger)
     own = folder.path / holder
-    folder.keep_joint(study, joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
+    files = (own / name for name in (CERTIFICATE, CLASSES, RELEASE))
+    folder.keep_joint(study, joint, {file.name: file.read_bytes() for file in files if file.is_file()})
     return joint

@@ -20,27 +20,25 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
-from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder, log_in
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
-from covey.party.session.playing import letter_keys
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.session.respondents import Collector, agree, compare, consent, refusals
-from covey.party.session.trustees import TrusteeClosing
 from covey.party.simulate.deal import seed_of
+from covey.party.simulate.letters import handles, load_rows
 from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import most_telling, to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, Seat, of_study
-from covey.protocols.collect.parameters import hub_of
-from covey.protocols.protocol import EVERYONE, SILENT, LetterKeys
+from covey.protocols.as_printed.collect.parameters import hub_of
+from covey.protocols.protocol import EVERYONE, SILENT
 from covey.release import Release
 from covey.secure.declare import TAKING_PART, Leakage
-from covey.sources.source import Data, connect
+from covey.sources.source import Data
 from covey.study import Study
-from covey.table import Table, build, read_source
+from covey.table import Table
 from covey.wire import Channel, Link, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
 
@@ -88,19 +86,6 @@ def simulate(
     return release
 
 
-def load_rows(study: Study, data: Data) -> Table:
-    """Everyone's rows, before they are dealt. Raises InputError that names file and column."""
-    source = connect(data)
-    columns = study.columns
-    return build(read_source(source, columns), study)
-
-
-def handles(count: int) -> list[str]:
-    """Names for so many respondents, which sort as they are numbered."""
-    digits = len(str(count))
-    return [f"r{number:0{digits}}" for number in range(1, count + 1)]
-
-
 @dataclass(frozen=True)
 class Survey:
     """A simulated collection: the collector, and a respondent for each row."""
@@ -109,14 +94,11 @@ class Survey:
     protocol: Protocol
     hub: str
     keys: Mapping[str, Keys]
-    """Those of the collector, and of the trustees that the study names."""
     rows: Mapping[str, Table]
     seed: Secret
     agreement: Agreement
     ledger: Ledger
     progress: Progress
-    letters: LetterKeys
-    """The keys for letters as respondents know them."""
 
     @classmethod
     def prepare(cls, study: Study, protocol: Protocol, table: Table, seed: Secret, listener: Listener) -> Survey:
@@ -136,12 +118,11 @@ class Survey:
             agreement=agree(certified, hub, keys[hub], derive(seed, "party", hub)),
             ledger=Ledger(certified.with_respondents, protocol, hub),
             progress=Progress(hub, protocol.phases, listener),
-            letters=letter_keys(None, Roster.of(certified)),
         )
 
     async def run(self) -> Finished:
         """Everyone's role to its end. Raises the most telling failure."""
-        network = StarNetwork(self.hub, [*self.rows, *(name for name in self.keys if name != self.hub)])
+        network = StarNetwork(self.hub, self.rows)
         ends: dict[str, CoveyError] = {}
         finished: list[Finished] = []
 
@@ -178,16 +159,9 @@ class Survey:
             await consent(channel, self.hub)
 
         lasting = derive(self.seed, "lasting", name)
-        seat = Seat(
-            self.study, self.rows.get(name), channel, SILENT, SILENT, approve, lasting, letters=self._letters(name)
-        )
-        await self.protocol.play(seat)
+        await self.protocol.play(Seat(self.study, self.rows[name], channel, SILENT, SILENT, approve, lasting))
         channel.finish()
-        if name in self.rows:
-            await compare(channel, self.hub, transcript)
-            return
-        closing = TrusteeClosing(self.study, self.hub, self.keys[name], Roster.of(self.study), transcript)
-        await closing.close(channel, self.agreement, lambda agreement, closed: None)
+        await compare(channel, self.hub, transcript)
 
     async def _collect(self, link: Link) -> Finished:
         self.ledger.met()
@@ -200,14 +174,10 @@ class Survey:
             for name in await refusals(channel, EVERYONE):
                 raise Aborted(f"respondent {name!r} refused the release; nothing was released", resumable=False)
 
-        lasting, letters = derive(self.seed, "lasting", self.hub), self._letters(self.hub)
-        seat = Seat(self.study, None, channel, self.progress, self.ledger, approve, lasting, letters=letters)
+        lasting = derive(self.seed, "lasting", self.hub)
+        seat = Seat(self.study, None, channel, self.progress, self.ledger, approve, lasting)
         keys = self.keys[self.hub]
         return await Collector(seat, self.protocol, keys, self.progress, self.agreement, record, True).play()
-
-    def _letters(self, name: str) -> LetterKeys:
-        """Everyone has the certificates in the study; respondents have no keys of their own."""
-        return self.letters if name in self.rows else letter_keys(self.keys[name], Roster.of(self.study))
 
     async def _open(self, name: str, link: Link, recorder: Recorder) -> Channel:
         seed = derive(self.seed, "party", name)

@@ -37,6 +37,8 @@ class Order(msgspec.Struct, frozen=True):
     seed: str | None
     latency: float
     bandwidth: float | None
+    letters: str | None = None
+    """The seed that all letters of a collection follow from, whose table are the data."""
 
 
 class News(msgspec.Struct, frozen=True):

@@ -29,6 +29,7 @@ from covey.errors import CoveyError
 from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import Job, run_party
+from covey.party.simulate.letters import letters_of
 from covey.party.simulate.starter import Order, Starter, fork_for_orders
 from covey.protocols import of_study
 from covey.study import Study
@@ -126,6 +127,11 @@ def warm() -> None:
 
 
 def _run(order: Order) -> None:
+    letters = None
+    if order.letters is not None and order.data is not None:
+        letters = letters_of(
+            Study.load(Path(order.study)), order.party, order.data, Secret(bytes.fromhex(order.letters))
+        )
     run_party(
         Job(
             study=Path(order.study),
@@ -133,7 +139,8 @@ def _run(order: Order) -> None:
             out=Path(order.out),
             keys=Path(order.keys),
             decide=approve_always,
-            data=order.data,
+            data=order.data if letters is None else None,
+            letters=letters,
             wait=order.wait,
             listener=lambda snapshot: tell(Event(snapshot=snapshot)),
             notice=lambda sentence: tell(Event(notice=sentence)),

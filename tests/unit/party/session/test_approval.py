@@ -198,6 +198,16 @@ def test_a_party_that_gets_no_release_is_told_so_and_sees_no_figures() -> None:
     assert asked.proposal.digest == Proposal(COUNTS).digest
 
 
+def test_a_party_that_gets_no_release_sees_figures_that_all_have_learned_and_who_gets_the_exact_cells() -> None:
+    study = Study.parse(f'{study_text(k=4)}[columns.note]\nrole = "plain"\n')
+    elsewhere = replace(find("count"), receives=lambda study, party: party == "south")
+    preview = Preview({"age": 0.5}, ((("[20, 29]",), 7),))
+    proposal = Proposal(COUNTS, {"n": 3}, FIGURES, preview, known_to_all=True)
+    shown = " ".join(ApprovalQuestion.of(study, proposal, Ledger(study, elsewhere, "north")).screen(80).split())
+    assert "12 in 2 classes" in shown and "0.250" in shown and "not shown" not in shown
+    assert "note, to south alone" in shown
+
+
 def test_figures_that_differ_in_a_floats_last_digit_are_the_same_figures() -> None:
     one, two = (Figures(rows=1, classes=1, k_reached=1, loss={"lm": value}) for value in (0.1 + 0.2, 0.3))
     assert Proposal(Leakage(), {}, one).digest == Proposal(Leakage(), {}, two).digest

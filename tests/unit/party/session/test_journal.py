@@ -17,7 +17,7 @@ from covey.party.record.run_record import Agreement
 from covey.party.session.binding import bind, data_digest
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
-from covey.wire.frame import Header, Letter, write
+from covey.wire.frame import VERSION, Header, Letter, write
 
 KEY = Secret(b"j" * 32)
 
@@ -39,7 +39,7 @@ def begun(session: bytes = b"s" * 32) -> Begun:
 
 
 def letter(payload: bytes, *, sender: str = "south", recipient: str = "north", number: int = 0) -> Letter:
-    header = Header(2, b"s" * 16, sender, recipient, "step", "a.tag", number, 1)
+    header = Header(VERSION, b"s" * 16, sender, recipient, "step", "a.tag", number, 1)
     return write(header, b"salt" * 4, payload)
 
 
@@ -64,7 +64,7 @@ def test_a_reopened_journal_has_everything(tmp_path: Path) -> None:
     for item in letters:
         received(first, item)
     sent(first, letter(b"mine", sender="north", recipient="south"))
-    first.decide(True)
+    first.decide(True, b"figures")
     first.finish()
     first.keep()
     first.close()
@@ -180,7 +180,7 @@ def test_an_approval_that_was_given_in_another_run_is_not_one_here(tmp_path: Pat
         first = (tmp_path / name).stat().st_size
         if answer is not None:
             again = Journal.resume(tmp_path / name, KEY)
-            again.decide(answer)
+            again.decide(answer, b"figures")
             again.close()
         files[name] = (tmp_path / name).read_bytes()[:first], (tmp_path / name).read_bytes()[first:]
     (tmp_path / "asked").write_bytes(files["asked"][0] + files["approved"][1])

@@ -148,7 +148,7 @@ def test_a_party_without_the_release_has_no_figures_of_it() -> None:
 
 
 def test_parties_side_by_side_say_each_phase_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with Display(lively=False, together=True) as display:
+    with Display(lively=False, merged=True) as display:
         for phase in ("sum", "release"):
             for party in ("north", "south", "east"):
                 display.show(Snapshot(party, phase, waiting=("west",)))

@@ -14,7 +14,7 @@ from tests.harness.columns_cases import study_of, tables_of
 from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party.session.data import load_table
-from covey.protocols.suppress import messages
+from covey.protocols.as_printed.suppress import messages
 from covey.study import Study
 
 HOSPITALS, PROVIDERS, BILLING = (samples.path(name) for name in ("hospitals", "providers", "clinic-billing"))
@@ -23,7 +23,10 @@ HOSPITALS, PROVIDERS, BILLING = (samples.path(name) for name in ("hospitals", "p
 def hospitals(protocol: str, folder: Path) -> Study:
     shutil.copytree(HOSPITALS, folder / "hospitals")
     path = folder / "hospitals" / "study.toml"
-    text = path.read_text().replace('protocol = "cluster"', f'protocol = "{protocol}"')
+    text = path.read_text().replace('protocol = "peel"', f'protocol = "{protocol}"')
+    if protocol != "peel":
+        ours = 'encryption = "waters"\ncompare = "bins"' if protocol == "suppress" else 'calls = "turn"'
+        text = text.replace("[utility]", f"[protocol]\nas_printed = true\n{ours}\n[utility]")
     if protocol == "suppress":
         text = text.replace("l = 2 ", "# ").replace("[parties.east]", "[authority]")
     path.write_text(text)

@@ -31,7 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The survey that ships, with a few of its rows and a grid of a few hundred cells."""
     found = samples.copy("survey", tmp_path_factory.mktemp("survey") / "sample")
     text = (found / "study.toml").read_text()
-    (found / "study.toml").write_text(text + '\n[protocol]\nmethod = "curve"\ngrid = 400\ncommittee = 3\n')
+    text = text.partition("[parties.health-office]")[0].replace('protocol = "peel"', 'protocol = "collect"')
+    (found / "study.toml").write_text(text + "\n[protocol]\nas_printed = true\ngrid = 400\ncommittee = 3\n")
     few = pyarrow.csv.read_csv(found / "survey.csv").slice(0, ROWS)
     pyarrow.csv.write_csv(few, found / "few.csv")
     return found
@@ -68,15 +69,6 @@ def test_an_audit_finds_the_collectors_folder_in_order(out: Path) -> None:
     [audited] = audit([out])
     assert audited.wrong == () and audited.finished and audited.messages > 20 * ROWS // 2
     assert "the run is finished" in (out / "collector" / "run.log").read_text()
-
-
-@pytest.mark.thorough
-def test_an_audit_finds_a_simulated_collection_by_peeling_in_order(folder: Path, tmp_path: Path) -> None:
-    text = (folder / "study.toml").read_text().partition("\n[protocol]")[0]
-    (folder / "peel.toml").write_text(text + "\n[protocol]\nnodes = 2\n")
-    covey.simulate(Study.load(folder / "peel.toml"), {"respondents": str(folder / "few.csv")}, out=tmp_path / "out")
-    [audited] = audit([tmp_path / "out"])
-    assert audited.wrong == () and audited.finished and audited.scripted
 
 
 def test_an_audit_notices_a_changed_message_and_a_ledger_that_lacks_a_sentence(out: Path, tmp_path: Path) -> None:

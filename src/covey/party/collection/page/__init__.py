@@ -1,6 +1,6 @@
 """The page in which people answer in a browser: one file, made from a study and from a program that is always the same.
 
-seal.js     an answer as numbers, shares and sealed letters, in the browser's own cryptography
+seal.js     an answer as a word, its shares and a sealed letter, in the browser's own cryptography
 page.js     questions, consent, sending, receipt
 page.css, page.html, words.json
 
@@ -22,14 +22,16 @@ from string import Template
 
 from covey.cells import number, spell
 from covey.crypto import rng
+from covey.crypto.letter import public_of_signing
 from covey.errors import InputError
-from covey.hierarchy import Coding, Hierarchy
+from covey.hierarchy import Coding
 from covey.party.collection.eligibility import by_peeling
 from covey.party.collection.questions import Question, questions
 from covey.party.identity.roster import Roster
-from covey.party.session.playing import letter_keys
 from covey.protocols import spoken
-from covey.protocols.collect_peel.parameters import PAGE, WEB, hub_of
+from covey.protocols.peel.parameters import PAGE, WEB
+from covey.protocols.peel.record_word import RecordWord
+from covey.protocols.peel.respondents import hub_of, judge, word_of
 from covey.schema import Column, Role
 from covey.study import Study
 from covey.wire.relay import RelaySite
@@ -51,7 +53,7 @@ def require(study: Study) -> str:
     """The address of the study's page. Raises InputError, with the lines to add, where the study has none."""
     web, named = WEB.of(study.options), PAGE.of(study.options)
     if not by_peeling(study):
-        raise InputError('people can answer in a browser with method = "peel" alone')
+        raise InputError('people can answer in a browser with protocol = "peel" alone')
     if not web or not named:
         raise InputError(
             "the study says of no page for browsers: add to [protocol] the address at which people will open it, "
@@ -116,7 +118,7 @@ def _relay(study: Study, key: bytes) -> dict[str, str] | None:
 def describe(study: Study) -> dict[str, object]:
     """All that the page's program needs to know of a study."""
     roster, hub = Roster.of(study), hub_of(study)
-    certificates, known = roster.certificates, letter_keys(None, roster).known
+    certificates, word = roster.certificates, word_of(study, judge(study))
     languages = _languages(study)
     offered = json.loads(_part("words.json"))
     words = {each: offered.get(each) or offered.get(each.partition("-")[0]) for each in languages}
@@ -139,10 +141,13 @@ def describe(study: Study) -> dict[str, object]:
         "languages": languages,
         "words": {"en": offered["en"], **{each: found for each, found in words.items() if found}},
         "web": WEB.of(study.options),
-        "relay": _relay(study, known[hub]),
+        "relay": _relay(study, public_of_signing(certificates[hub].signing_key)),
         "collector": {**shown(hub), "key": certificates[hub].signing_key.hex()},
-        "trustees": [{**shown(name), "key": known[name].hex()} for name in study.of_party_role("trustee")],
-        "questions": [_question(study, question) for question in questions(study)],
+        "trustees": [
+            {**shown(name), "key": certificates[name].signing_key.hex()} for name in study.of_party_role("trustee")
+        ],
+        "word": [column.name for column in (*study.quasi, *word.cells.columns)],
+        "questions": [_question(study, question, word) for question in questions(study)],
     }
 
 
@@ -155,7 +160,7 @@ def _languages(study: Study) -> list[str]:
     return [study.language, *sorted(found - {study.language})]
 
 
-def _question(study: Study, question: Question) -> dict[str, object]:
+def _question(study: Study, question: Question, word: RecordWord) -> dict[str, object]:
     column = question.column
     grouped = column.role is Role.QUASI
     values = list(column.values) if not grouped and column.values is not None else question.values
@@ -170,7 +175,10 @@ def _question(study: Study, question: Question) -> dict[str, object]:
         **_control(column, values),
     }
     if grouped:
-        asked["up"] = _runs(column.tree())
+        coding = word.terms.coding.columns[study.quasi.index(column)]
+        asked |= {"bits": coding.width, "words": _runs(coding.leaves.tolist())}
+    else:
+        asked["bits"] = word.cells.widths[word.cells.columns.index(column)]
     return asked
 
 
@@ -218,18 +226,15 @@ def _days(values: list[str]) -> bool:
     return values == [(first + timedelta(days=place)).isoformat() for place in range(len(values))]
 
 
-def _runs(tree: Hierarchy) -> list[list[int]]:
-    """For each level above the leaves and below the root: nodes, and the leaves below each, one after the other."""
-    found = []
-    for level in range(1, tree.height):
-        runs: list[int] = []
-        for node in tree.up[level].tolist():
-            if runs and runs[-2] == node:
-                runs[-1] += 1
-            else:
-                runs += [node, 1]
-        found.append(runs)
-    return found
+def _runs(words: list[int]) -> list[list[str | int]]:
+    """Returns the words of all answers as rows of successive numbers: the first, in hexadecimal, and how many."""
+    found: list[list[int]] = []
+    for word in words:
+        if found and word == sum(found[-1]):
+            found[-1][1] += 1
+        else:
+            found.append([word, 1])
+    return [[f"{first:x}", count] for first, count in found]
 
 
 def _hash(content: bytes) -> str:

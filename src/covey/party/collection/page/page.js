@@ -250,23 +250,23 @@ async function send(answers) {
   if (!kept().seed) keep({seed: hex(random(32))});
   const {own, shown} = await keyPair("Ed25519", unhex(kept().seed));
   const sign = async (...labels) => hex(new Uint8Array(await crypto.subtle.sign({name: "Ed25519"}, own, spell(...labels))));
-  if (!kept().handle) {
+  if (!kept().letter) {
     const proof = await sign("covey enrolment/1", DATA.hash, DATA.collector.fingerprint, new Uint8Array(0), invitation.secret, await digest("SHA-256", shown));
     const said = await ask("/api/enrol", JSON.stringify({study: DATA.hash, secret: hex(invitation.secret), key: hex(shown), signature: proof}));
-    keep({handle: said.handle});
+    const keys = await trusteeKeys(DATA, said.keys);
+    if (!keys) throw new Refused("false");
+    const written = await writeLetter(DATA, keys, said.handle, recordWord(DATA, answers), {own, shown});
+    keep({handle: said.handle, letter: {parts: written.parts.map(hex), signature: hex(written.signature)}});
   }
-  const handle = kept().handle;
-  if (!kept().letters) {
-    const letters = await writeLetters(DATA, handle, await recordNumbers(DATA, answers));
-    keep({letters: letters.map(hex)});
-  }
-  const letters = kept().letters.map(unhex), content = pack(letters), whole = await digest("SHA-256", content);
+  const {handle, letter} = kept(), {parts, signature} = letter;
+  const answer = {parts: parts.map(unhex), key: shown, signature: unhex(signature)};
+  const content = pack(answer), whole = await digest("SHA-256", content);
   if (main.dataset.page !== "waiting") show("sending", message("sending"));
   const said = await ask("/api/deliver", content, {"Content-Type": "application/octet-stream", "Covey-Key": hex(shown),
     "Covey-Digest": hex(whole), "Covey-Signature": await sign("covey delivery/1", DATA.hash, handle, whole)});
-  const line = await boardLine(handle, letters);
+  const line = await boardLine(handle, answer);
   if (said.line !== hex(line) || !await receiptHolds(DATA, handle, line, unhex(said.signature))) throw new Refused("false");
-  keep({seed: null, letters: null, receipt: {handle, how: "delivered", sentence: say("done"), study_hash: DATA.hash,
+  keep({seed: null, letter: null, receipt: {handle, how: "delivered", sentence: say("done"), study_hash: DATA.hash,
     line: said.line, signature: said.signature}});
   receipt();
 }
@@ -329,7 +329,7 @@ async function open(given) {
   const has = kept();
   if (has.receipt) { receipt(); return; }
   if (invitation.study !== DATA.hash || invitation.fingerprint !== DATA.collector.fingerprint) { closed("foreign"); return; }
-  if (has.letters) { await send(null).catch(failed); return; }
+  if (has.letter) { await send(null).catch(failed); return; }
   if (given) { form(given); return; }
   show("sending", message("asking"));
   const {state} = await ask("/api/state", JSON.stringify({invitation: invitation.token}));

@@ -1,9 +1,8 @@
 "use strict";
-// Part 1: an answer as numbers, shares and sealed letters. The Python side is the reference: this gives the same bytes
-// as covey.protocols.collect_peel.letters and .layout, from the same random bytes (tests/browser/test_vectors.py).
+// Part 1: an answer as a word, its shares and a sealed letter. The Python side is the reference: this gives the same bytes
+// as covey.protocols.peel.letters, from the same random bytes (tests/browser/test_vectors.py).
 
-const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;  // of ristretto255
-const SCALE = 10n ** 9n, PIECE = 31, PIECES = 2;
+const SCALE = 10n ** 9n, TEXT = 64;
 const PKCS8 = {X25519: "302e020100300506032b656e04220420", Ed25519: "302e020100300506032b657004220420"};
 
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -11,7 +10,6 @@ const unhex = (text) => Uint8Array.from(text.match(/../g) || [], (pair) => parse
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 const digest = async (name, bytes) => new Uint8Array(await crypto.subtle.digest(name, bytes));
-const modulo = (number) => ((number % ORDER) + ORDER) % ORDER;
 
 function join(...parts) {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -36,68 +34,34 @@ function spell(...labels) {
   }));
 }
 
-function littleEndian(bytes) {
-  return bytes.length ? BigInt("0x" + hex(bytes.slice().reverse())) : 0n;
-}
-
-function packed(number) {
-  return unhex(number.toString(16).padStart(64, "0")).reverse();
-}
-
-// The number of a label: a hash of its column and node.
-async function labelNumber(study, column, node) {
-  const whole = spell("covey number/1", "collect label", unhex(study), column, node);
-  return littleEndian(await digest("SHA-512", whole)) % ORDER;
-}
-
-// A text that the study does not list, cut into numbers.
-function pieces(text) {
-  const raw = utf8(text);
-  if (raw.length > PIECE * PIECES || text.includes("\0")) throw new Error("too long");
-  const padded = join(raw, new Uint8Array(PIECE * PIECES - raw.length));
-  return Array.from({length: PIECES}, (_, place) => littleEndian(padded.slice(place * PIECE, (place + 1) * PIECE)));
-}
-
-// The numbers of a record: for each grouped column its label at each level, then what is published as it is.
-async function recordNumbers(data, answers) {
-  const found = [], after = [];
-  for (const question of data.questions) {
-    const {code, text} = answers[question.name];
-    if (question.quasi === null) {
-      after.push(...(question.listed ? [BigInt(code)] : pieces(text)));
-      continue;
-    }
-    const nodes = [code];
-    for (const runs of question.up) {
-      let at = 0, left = code;
-      while (left >= runs[at + 1]) { left -= runs[at + 1]; at += 2; }
-      nodes.push(runs[at]);
-    }
-    for (const node of nodes) found.push(await labelNumber(data.hash, question.quasi, node));
+// The word of a record: for each grouped column the digits of its label, then what is published as it is.
+function recordWord(data, answers) {
+  let word = 0n, width = 0;
+  for (const name of data.word) {
+    const question = data.questions.find((each) => each.name === name), {code, text} = answers[name];
+    word = word << BigInt(question.bits) | cell(question, code, text);
+    width += question.bits;
   }
-  return [...found, ...after];
+  return {word, width};
 }
 
-function power(base, exponent) {
-  let answer = 1n;
-  for (base = modulo(base); exponent; exponent >>= 1n, base = base * base % ORDER)
-    if (exponent & 1n) answer = answer * base % ORDER;
-  return answer;
+function cell(question, code, text) {
+  if (question.quasi !== null) {
+    let at = 0, left = code;
+    while (left >= question.words[at][1]) left -= question.words[at++][1];
+    return BigInt("0x" + question.words[at][0]) + BigInt(left);
+  }
+  if (question.listed) return BigInt(code);
+  const raw = utf8(text);
+  if (raw.length > TEXT || text.includes("\0")) throw new Error("too long");
+  return BigInt("0x" + hex(join(raw, new Uint8Array(TEXT - raw.length))));
 }
 
-// Shamir's shares of each number for so many trustees: any half of them, or fewer, say nothing.
-function shared(record, trustees, drawn) {
-  const degree = Math.floor((trustees - 1) / 2), width = record.length, known = [record];
-  for (let place = 0; place < degree; place++)
-    known.push(record.map((_, at) => littleEndian(drawn.slice(48 * (place * width + at), 48 * (place * width + at + 1))) % ORDER));
-  return Array.from({length: trustees}, (_, row) => {
-    const weights = known.map((_, i) => {
-      let above = 1n, below = 1n;
-      known.forEach((_, j) => { if (i !== j) { above *= BigInt(row + 1 - j); below *= BigInt(i - j); } });
-      return modulo(above) * power(below, ORDER - 2n) % ORDER;
-    });
-    return record.map((_, at) => modulo(known.reduce((sum, values, i) => sum + weights[i] * values[at], 0n)));
-  });
+// Three shares of a word, of which two say nothing about it.
+function shared({word, width}, drawn) {
+  const size = Math.ceil(width / 8), first = drawn.slice(0, size), second = drawn.slice(size);
+  const whole = unhex(word.toString(16).padStart(2 * size, "0"));
+  return [first, second, whole.map((byte, at) => byte ^ first[at] ^ second[at])];
 }
 
 // A key from 32 random bytes, with its public half.
@@ -129,33 +93,44 @@ async function crypt(what, content, own, theirs, salt, context) {
   return new Uint8Array(await crypto.subtle[what]({name: "AES-GCM", iv: new Uint8Array(12)}, key, content));
 }
 
-// The sealed letters of a record, one for each trustee in the order of their names.
-async function writeLetters(data, handle, record, draw = random) {
-  const count = data.trustees.length;
-  const shares = shared(record, count, draw(48 * record.length * Math.floor((count - 1) / 2)));
-  const letters = [];
-  for (const [place, trustee] of data.trustees.entries()) {
-    const context = ["collect answer", unhex(data.hash), handle, trustee.name];
-    letters.push(await seal(join(...shares[place].map(packed)), unhex(trustee.key), draw(32), context));
+// The keys to which letters are sealed, each signed by its trustee; null if one is not.
+async function trusteeKeys(data, shown) {
+  const keys = [];
+  for (const trustee of data.trustees) {
+    const own = shown.find((each) => each.trustee === trustee.name);
+    const said = own && spell("covey letter key/1", data.hash, trustee.name, unhex(own.key));
+    if (!own || !await verifies(trustee.key, unhex(own.signature), said)) return null;
+    keys.push(unhex(own.key));
   }
-  return letters;
+  return keys;
 }
 
-// The letters as they are handed in: a list of byte strings in MessagePack.
-function pack(letters) {
-  return join(Uint8Array.of(0x90 | letters.length), ...letters.flatMap((letter) => {
-    const size = letter.length;
-    const head = size < 256 ? [0xc4, size] : size < 65536 ? [0xc5, size >> 8, size & 255]
-      : [0xc6, size >>> 24, (size >> 16) & 255, (size >> 8) & 255, size & 255];
-    return [Uint8Array.from(head), letter];
-  }));
+// A record's letter: a sealed part for each trustee, in the order of their names, and the signature of the enrolment.
+async function writeLetter(data, keys, handle, record, {own, shown}, draw = random) {
+  const shares = shared(record, draw(2 * Math.ceil(record.width / 8))), parts = [];
+  for (const [place, trustee] of data.trustees.entries()) {
+    const context = ["collect answer", unhex(data.hash), handle, shown, trustee.name];
+    parts.push(await seal(join(shares[place], shares[(place + 1) % 3]), keys[place], draw(32), context));
+  }
+  const said = spell("covey answer/1", data.hash, handle, ...await digests(parts));
+  return {parts, key: shown, signature: new Uint8Array(await crypto.subtle.sign({name: "Ed25519"}, own, said))};
 }
 
-// The board's line for an answer.
-async function boardLine(handle, letters) {
-  const digests = [];
-  for (const letter of letters) digests.push(await digest("SHA-256", letter));
-  return digest("SHA-256", spell("collect line/1", handle, ...digests));
+// The letter as it is handed in, in MessagePack.
+function pack({parts, key, signature}) {
+  const raw = (bytes) => [Uint8Array.from(bytes.length < 256 ? [0xc4, bytes.length] : [0xc5, bytes.length >> 8, bytes.length & 255]), bytes];
+  return join(Uint8Array.of(0x93, 0x90 | parts.length), ...parts.flatMap(raw), ...raw(key), ...raw(signature));
+}
+
+async function digests(parts) {
+  const found = [];
+  for (const part of parts) found.push(await digest("SHA-256", part));
+  return found;
+}
+
+// The board's line for a letter.
+async function boardLine(handle, {parts}) {
+  return digest("SHA-256", spell("collect line/1", handle, ...await digests(parts)));
 }
 
 async function verifies(key, signature, content) {
@@ -260,6 +235,6 @@ function readAnswer(question, raw) {
     if (value === null) throw new Error("number");
     return question.count === null ? {code: 0, text: spelledNumber(value)} : numbered(question, value);
   }
-  if (/[\u0000-\u001f\u007f]/.test(text) || utf8(text).length > PIECE * PIECES) throw new Error("text");
+  if (/[\u0000-\u001f\u007f]/.test(text) || utf8(text).length > TEXT) throw new Error("text");
   return {code: 0, text};
 }
