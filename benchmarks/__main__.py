@@ -6,10 +6,8 @@ import sys
 from importlib import import_module
 
 BENCHMARKS = {
-    "anonymize": "algorithms_adult",
-    "growth": "algorithms_growth",
     "engine": "engine",
-    "algorithms": "algorithms_figures",
+    "algorithms": "algorithms",
     "loss": "loss",
     "verify": "verify",
     "evaluation": "evaluation",
@@ -26,7 +24,6 @@ BENCHMARKS = {
     "repeated": "repeated",
     "peel": "protocol_peel",
     "cluster": "protocol_cluster",
-    "cluster_overlaps": "protocol_cluster_overlaps",
     "columns": "protocol_columns",
     "suppress": "protocol_suppress",
     "generalize": "protocol_generalize",

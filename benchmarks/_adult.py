@@ -31,21 +31,23 @@ def is_here() -> bool:
 
 def head(protocol: str, partition: str, k: int, options: str = "") -> str:
     """The sections of a study file before its columns; nothing is asked against insiders, where something could be."""
-    insider = "k_insider = 1\n" if partition == "horizontal" and protocol in ("peel", "cluster") else ""
+    insider = "k_insider = 1\n" if partition == "horizontal" and protocol == "peel" else ""
+    if protocol in ("suppress", "generalize", "cluster", "federate"):
+        options = f"as_printed = true\n{options}"
     return (
         f'[study]\nname = "adult"\nprotocol = "{protocol}"\npartition = "{partition}"\n[privacy]\nk = {k}\n{insider}'
         f"[protocol]\n{options}\n"
     )
 
 
-def quasi_columns(names: Iterable[str] = QUASI, more: str = "") -> str:
+def quasi_columns(names: Iterable[str] = QUASI, extra: str = "") -> str:
     """The sections of quasi columns, with the hierarchies that come with the data."""
-    return "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n{more}' for name in names)
+    return "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n{extra}' for name in names)
 
 
 def parties(count: int) -> str:
     """The sections of parties p00, p01 and so on, which hold rows."""
-    return "".join(f"[parties.p{place:02d}]\n" for place in range(count))
+    return "".join(f"[parties.p{index:02d}]\n" for index in range(count))
 
 
 def save_study(text: str, folder: Path) -> Study:
@@ -63,10 +65,10 @@ def people() -> pa.Table:
 def resampled(table: pa.Table, rows: int, exact: Sequence[str] = ("salary-class",), seed: int = 1) -> pa.Table:
     """Draws rows with repetition, and each cell with chance a tenth anew from its column, but for the exact columns."""
     random = np.random.default_rng(seed)
-    drawn = random.integers(table.num_rows, size=rows)
+    sample = random.integers(table.num_rows, size=rows)
     columns = {}
     for name in table.column_names:
         anew = random.random(rows) < (0.0 if name in exact else 0.1)
-        place = np.where(anew, random.integers(table.num_rows, size=rows), drawn)
-        columns[name] = table.column(name).combine_chunks().take(pa.array(place))
+        source = np.where(anew, random.integers(table.num_rows, size=rows), sample)
+        columns[name] = table.column(name).combine_chunks().take(pa.array(source))
     return pa.table(columns)

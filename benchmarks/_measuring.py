@@ -29,7 +29,7 @@ MEGABYTE = 1 << 20
 Row = dict[str, object]
 
 
-def apart(function: Callable[..., Row], *arguments: object, shown: bool = False, tree: Path | None = None) -> Row:
+def apart(function: Callable[..., Row], *arguments: object, verbose: bool = False, tree: Path | None = None) -> Row:
     """Calls a function of a benchmark in a process of its own, so that its memory and CPU are its own.
 
     What it says on the way as errors is shown, or kept for the error if it fails. With another tree of the project, it
@@ -39,29 +39,29 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False,
         f"import json, sys; from {function.__module__} import {function.__name__} as work; "
         "print(chr(10) + json.dumps(work(*json.loads(sys.argv[1]))))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-        stderr=None if shown else subprocess.PIPE, env=None if tree is None else _environment(tree),
+        stderr=None if verbose else subprocess.PIPE, env=None if tree is None else _environment(tree),
     )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError((done.stderr or "it failed, as it said above")[-2000:])
-    found, _ = json.JSONDecoder().raw_decode(done.stdout, done.stdout.rindex("\n{") + 1)
-    return dict(found)
+    if process.returncode:
+        raise RuntimeError((process.stderr or "it failed, as it said above")[-2000:])
+    row, _ = json.JSONDecoder().raw_decode(process.stdout, process.stdout.rindex("\n{") + 1)
+    return dict(row)
 
 
 def earlier_tree() -> Path | None:
     """The older tree of the project that COVEY_BENCH_BEFORE names, if it does: such as `git worktree add` makes."""
-    named = os.environ.get("COVEY_BENCH_BEFORE")
-    return None if named is None else Path(named).resolve()
+    folder = os.environ.get("COVEY_BENCH_BEFORE")
+    return None if folder is None else Path(folder).resolve()
 
 
 def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(tree / "src")}
 
 
-def peak_megabytes(who: int = resource.RUSAGE_SELF) -> int:
+def peak_megabytes(target: int = resource.RUSAGE_SELF) -> int:
     """The most memory that this process, or the largest of its ended children, has held."""
-    return own_peak() if who == resource.RUSAGE_SELF else round(resource.getrusage(who).ru_maxrss / 1e3)
+    return own_peak() if target == resource.RUSAGE_SELF else round(resource.getrusage(target).ru_maxrss / 1e3)
 
 
 def load() -> float:
@@ -114,18 +114,18 @@ def over_tls(
 
     With a tree of the project, its `covey simulate` runs them: so that two versions are measured alike.
     """
-    frames = {name: own for name, own in data.items() if isinstance(own, pa.Table)}
-    paths = {name: own for name, own in data.items() if isinstance(own, str)}
+    frames = {name: table for name, table in data.items() if isinstance(table, pa.Table)}
+    paths = {name: table for name, table in data.items() if isinstance(table, str)}
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         paths |= write_hands(frames, Path(scratch))
-        before, begun = _children(), time.perf_counter()
+        cpu_start, start = _children(), time.perf_counter()
         if tree is None:
             wide = None if bandwidth is None else parse_bandwidth(bandwidth)
             setting = SimulationSetting(seed=seed_of(1), latency=latency, bandwidth=wide)
             summary = simulate(study, paths, out, setting).describe()
         else:
             summary = _simulate_by(tree, study, paths, out, latency, bandwidth)
-        seconds, cpu = time.perf_counter() - begun, _children() - before
+        seconds, cpu = time.perf_counter() - start, _children() - cpu_start
     return TlsRun(summary, (out / "release.csv").read_bytes(), cpu, seconds)
 
 
@@ -134,16 +134,16 @@ def _simulate_by(
 ) -> Row:
     """The summary of a run by the command line of a tree of the project."""
     line = [] if bandwidth is None else ["--bandwidth", bandwidth]
-    given = [text for name, path in data.items() for text in ("--data", f"{name}={path}")]
-    done = subprocess.run(
-        [
-            sys.executable, "-c", "from covey.cli import main; main()", "simulate", str(study.path), *given,
-            "--seed", "1", "--latency", f"{latency * 1000:g}ms", *line, "--out", str(out), "--json",
-        ],
-        env=_environment(tree), capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
+    data_flags = [text for name, path in data.items() for text in ("--data", f"{name}={path}")]
+    python = tree / ".venv" / "bin" / "python"  # an earlier version needs other packages
+    command = [
+        str(python) if python.exists() else sys.executable, "-c", "from covey.cli import main; main()", "simulate",
+        str(study.path), *data_flags, "--seed", "1", "--latency", f"{latency * 1000:g}ms", *line,
+        "--out", str(out), "--json",
+    ]  # fmt: skip
+    process = subprocess.run(command, env=_environment(tree), capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(process.stderr[-2000:])
     return dict(json.loads((out / "summary.json").read_text()))
 
 
@@ -165,18 +165,18 @@ def measured(roles: Mapping[str, Role[object]]) -> str:
 
 def print_figures(figures: Iterable[tuple[str, str]]) -> None:
     """Prints what was measured and its figure, a line each, as they come."""
-    for what, figure in figures:
-        print(f"{what:<72}{figure}", flush=True)
+    for description, figure in figures:
+        print(f"{description:<72}{figure}", flush=True)
 
 
 def peer_python(name: str, packages: Sequence[str]) -> Path | str:
     """The Python of a peer's own environment, which is made once; or a sentence that says why there is none."""
-    made = subprocess.run(
+    process = subprocess.run(
         [str(ROOT / "scripts" / "make-venv.sh"), name, *packages],
         env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True,
     )  # fmt: skip
-    if made.returncode:
-        return f"cannot be installed here: {made.stderr.strip().splitlines()[-1:]}"
+    if process.returncode:
+        return f"cannot be installed here: {process.stderr.strip().splitlines()[-1:]}"
     return ROOT / ".venvs" / name / "bin" / "python"
 
 
@@ -210,11 +210,11 @@ def keep(name: str, part: str, row: Row, keys: Sequence[str]) -> None:
     """Prints a row and writes it to results/NAME.json, in the place of an earlier row with the same keys."""
     print(part, json.dumps(row), flush=True)
     path = RESULTS / f"{name}.json"
-    kept: dict[str, list[Row]] = json.loads(path.read_text()) if path.exists() else {}
-    others = [old for old in kept.get(part, []) if any(old.get(key) != row.get(key) for key in keys)]
-    kept[part] = [*others, row]
+    rows: dict[str, list[Row]] = json.loads(path.read_text()) if path.exists() else {}
+    unchanged = [old for old in rows.get(part, []) if any(old.get(key) != row.get(key) for key in keys)]
+    rows[part] = [*unchanged, row]
     RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(kept, indent=1) + "\n")
+    path.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 Parts = Mapping[str, Callable[[list[str]], Iterator[Row]]]

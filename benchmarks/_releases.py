@@ -39,34 +39,50 @@ def one_owner(name: str, k: int, effort: str | None) -> Row:
     """The release of one owner, and what it took; 0.1.0 knew no efforts."""
     problem = sample(name).problem(k)
     peel(replace(problem, k=problem.records), budget=100_000)  # compiles first
-    begun, cpu = time.perf_counter(), time.process_time()
-    found = peel(problem, threads=2) if effort is None else peel(problem, effort=effort, threads=2)
+    start, cpu = time.perf_counter(), time.process_time()
+    partition = peel(problem, threads=2) if effort is None else peel(problem, effort=effort, threads=2)
     return {
-        "lm": round(found.loss(problem), 5),
-        "seconds": round(time.perf_counter() - begun, 1),
+        "lm": round(partition.loss(problem), 5),
+        "seconds": round(time.perf_counter() - start, 1),
         "cpu": round(time.process_time() - cpu, 1),
         "mb": own_peak(),
         "lattice": lattice.size(problem),
     }
 
 
-def jointly(name: str, k: int, others: int, effort: str) -> Row:
+def jointly(name: str, k: int, renamings: int, effort: str) -> Row:
     """The release of three parties, which is a trusted party's, and its loss under so many other column names."""
-    from covey.protocols.shared.peeling.narrowing import narrowed  # since 0.2.0
-
-    table, named = sample(name), ["", *(f"-{place}" for place in range(others))]
-    found = [_peeled(table, replace(table.study(k, more), effort=effort), (True,), narrowed) for more in named]
-    (listed, unrefined, lm), again = found[0], [each[2] for each in found]
-    spread = {"least": min(again), "mean": sum(again) / len(again), "most": max(again)} if others else {}
+    table, suffixes = sample(name), ["", *(f"-{index}" for index in range(renamings))]
+    releases = [
+        _peeled(table, replace(table.study(k, suffix), effort=effort), (True,), _narrowed) for suffix in suffixes
+    ]
+    (length, unrefined, lm), repeats = releases[0], [release[2] for release in releases]
+    spread = {"least": min(repeats), "mean": sum(repeats) / len(repeats), "most": max(repeats)} if renamings else {}
     figures = {"lm": lm, "unrefined": unrefined, **spread}
-    return {**{key: round(value, 5) for key, value in figures.items()}, "nodes": listed}
+    return {**{key: round(value, 5) for key, value in figures.items()}, "nodes": length}
+
+
+def _narrowed(boxes: Ints, trees: tuple[Hierarchy, ...], codes: Ints, klass: Longs) -> Ints:
+    """The narrowest labels (classes x columns) that hold all records of each class."""
+    out, kept = boxes.copy(), klass >= 0
+    for column, tree in enumerate(trees):
+        low, high = np.full(len(boxes), tree.codes), np.full(len(boxes), -1)
+        np.minimum.at(low, klass[kept], codes[column, kept])
+        np.maximum.at(high, klass[kept], codes[column, kept])
+        for level in reversed(range(tree.height)):
+            node = tree.up[level][low]
+            fits = (
+                (tree.first[node] <= low) & (high <= tree.last[node]) & (tree.level[node] <= tree.level[out[:, column]])
+            )
+            out[fits, column] = node[fits]
+    return out
 
 
 def jointly_before(name: str, k: int) -> Row:
     """The same by 0.1.0, which looked at no pairs of values and narrowed no labels."""
     table = sample(name)
-    listed, lm, _ = _peeled(table, table.study(k), ())
-    return {"lm": round(lm, 5), "nodes": listed}
+    length, lm, _ = _peeled(table, table.study(k), ())
+    return {"lm": round(lm, 5), "nodes": length}
 
 
 def _peeled(
@@ -76,20 +92,20 @@ def _peeled(
     k, trees = study.privacy.k, tuple(column.tree() for column in study.quasi)
     codes = np.array(
         [
-            tree.encode([old.labels[code] for code in own])
-            for tree, old, own in zip(trees, table.trees, table.codes, strict=True)
+            tree.encode([old.labels[code] for code in column])
+            for tree, old, column in zip(trees, table.trees, table.codes, strict=True)
         ]
     )
 
-    def admits(rows: Longs, place: Longs, size: Longs) -> Bits:
+    def admits(rows: Longs, group: Longs, size: Longs) -> Bits:
         return size >= k
 
     rows = cast(Table, SimpleNamespace(trees=trees, codes=codes, rows=codes.shape[1]))
-    listed = nodes.list_nodes(study, trees, marginals.ideal(study, [rows], *pairs), NODES)
-    boxes, sizes, klass = visits(trees, listed, codes, k, admits)
+    visits_list = nodes.list_nodes(study, trees, marginals.ideal(study, [rows], *pairs), NODES)
+    boxes, sizes, klass = visits(trees, visits_list, codes, k, admits)
     narrower = boxes if narrow is None else list(narrow(np.stack(boxes), trees, codes, klass))
     wide, lm = (
-        float(PublishedClasses.of(len(trees), each, sizes).figures(study, trees, codes.shape[1]).loss["lm"] or 0.0)
-        for each in (boxes, narrower)
+        float(PublishedClasses.of(len(trees), labels, sizes).figures(study, trees, codes.shape[1]).loss["lm"] or 0.0)
+        for labels in (boxes, narrower)
     )
-    return len(listed), wide, lm
+    return len(visits_list), wide, lm

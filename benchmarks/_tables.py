@@ -45,27 +45,27 @@ class Sample:
         costs, scale = integer_costs(self.trees)
         return Problem(self.trees, np.ascontiguousarray(codes), counts.astype(np.int64), costs, scale, k)
 
-    def study(self, k: int, named: str = "") -> Study:
+    def study(self, k: int, suffix: str = "") -> Study:
         """The study of three parties that hold rows and ask nothing against insiders; columns' names end so."""
         text = (
             f'[study]\nname = "{self.name}"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = {k}\n'
-            "k_insider = 1\n" + "".join(f"[parties.p{place}]\n" for place in range(3))
+            "k_insider = 1\n" + "".join(f"[parties.p{index}]\n" for index in range(3))
         )
         with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as folder:
-            columns = FILES[self.name][2] if self.name in FILES else [f"c{place}" for place in range(len(self.trees))]
-            for place, (column, tree) in enumerate(zip(columns, self.trees, strict=True)):
-                text += f'[columns.{column}{named}]\nrole = "quasi"\nhierarchy = "c{place}.csv"\n'
+            columns = FILES[self.name][2] if self.name in FILES else [f"c{index}" for index in range(len(self.trees))]
+            for index, (column, tree) in enumerate(zip(columns, self.trees, strict=True)):
+                text += f'[columns.{column}{suffix}]\nrole = "quasi"\nhierarchy = "c{index}.csv"\n'
                 lines = [";".join(tree.labels[node] for node in path) for path in tree.up.T.tolist()]
-                Path(folder, f"c{place}.csv").write_text("\n".join(lines) + "\n")
+                Path(folder, f"c{index}.csv").write_text("\n".join(lines) + "\n")
             return Study.parse(text, Path(folder))
 
 
 def names() -> list[str]:
     """The tables that can be had on this machine; prints a sentence for each of the others."""
-    here = [name for name, (file, _, _) in FILES.items() if (DATA / file).exists()]
-    for name in FILES.keys() - set(here):
+    local = [name for name, (file, _, _) in FILES.items() if (DATA / file).exists()]
+    for name in FILES.keys() - set(local):
         print(f"the table {name} (shared/data beside the project) is not on this machine: not measured")
-    return here + list(SHAPES)
+    return local + list(SHAPES)
 
 
 def sample(name: str) -> Sample:
@@ -88,40 +88,40 @@ def tree(leaves: int, branches: Sequence[int]) -> Hierarchy:
             width *= branch
             group = np.arange(leaves) // width
             levels.append(len(labels) + group)
-            labels += [f"g{len(levels)}-{place}" for place in range(int(group.max()) + 1)]
+            labels += [f"g{len(levels)}-{index}" for index in range(int(group.max()) + 1)]
     return Hierarchy([*labels[:-1], "*"], np.array(levels, dtype=np.int32))
 
 
 def _few() -> Sample:
     leaves = (4, 6, 3, 8, 5)
-    return Sample("few", tuple(tree(each, (2, 2)) for each in leaves), _like_people(leaves, 20_000, 60, 0.05))
+    return Sample("few", tuple(tree(size, (2, 2)) for size in leaves), _like_people(leaves, 20_000, 60, 0.05))
 
 
 def _distinct() -> Sample:
     leaves, random = (64, 100, 50, 120, 32), np.random.default_rng(1)
-    codes = np.array([random.integers(each, size=8_000) for each in leaves], dtype=np.int32)
-    return Sample("distinct", tuple(tree(each, (5, 4)) for each in leaves), codes)
+    codes = np.array([random.integers(size, size=8_000) for size in leaves], dtype=np.int32)
+    return Sample("distinct", tuple(tree(size, (5, 4)) for size in leaves), codes)
 
 
 def _skewed() -> Sample:
     leaves, random = (50, 40, 30, 60, 8, 5), np.random.default_rng(1)
-    codes = np.array([random.choice(each, 15_000, p=_falling(each, 2.0)) for each in leaves], dtype=np.int32)
-    return Sample("skewed", tuple(tree(each, (3, 3)) for each in leaves), codes)
+    codes = np.array([random.choice(size, 15_000, p=_falling(size, 2.0)) for size in leaves], dtype=np.int32)
+    return Sample("skewed", tuple(tree(size, (3, 3)) for size in leaves), codes)
 
 
 def _wide() -> Sample:
     leaves = (2, 5, 8, 12, 4, 6, 3, 20, 9, 7, 5, 4, 3, 2, 16, 10, 6, 5, 3, 2, 8, 4)
-    return Sample("wide", tuple(tree(each, (3, 2)) for each in leaves), _like_people(leaves, 10_000, 400, 0.04))
+    return Sample("wide", tuple(tree(size, (3, 2)) for size in leaves), _like_people(leaves, 10_000, 400, 0.04))
 
 
 def _deep() -> Sample:
     leaves, random = (1024, 512, 2048, 256, 64), np.random.default_rng(1)
     whom = (300 * random.random(12_000) ** 2).astype(int)
     columns = []
-    for each in leaves:
-        near = np.rint(random.normal(0, each / 40, len(whom))).astype(int)
-        columns.append(np.clip(random.integers(each, size=300)[whom] + near, 0, each - 1))
-    return Sample("deep", tuple(tree(each, (2,) * 11) for each in leaves), np.array(columns, dtype=np.int32))
+    for size in leaves:
+        noise = np.rint(random.normal(0, size / 40, len(whom))).astype(int)
+        columns.append(np.clip(random.integers(size, size=300)[whom] + noise, 0, size - 1))
+    return Sample("deep", tuple(tree(size, (2,) * 11) for size in leaves), np.array(columns, dtype=np.int32))
 
 
 def _like_people(leaves: Sequence[int], rows: int, people: int, differs: float) -> Ints:
@@ -129,10 +129,10 @@ def _like_people(leaves: Sequence[int], rows: int, people: int, differs: float) 
     random = np.random.default_rng(1)
     whom = (people * random.random(rows) ** 2).astype(int)
     columns = []
-    for each in leaves:
-        order, share = random.permutation(each), _falling(each, 1.3)
-        own, anew = random.choice(each, people, p=share), random.choice(each, rows, p=share)
-        columns.append(order[np.where(random.random(rows) < differs, anew, own[whom])])
+    for size in leaves:
+        order, share = random.permutation(size), _falling(size, 1.3)
+        typical, anew = random.choice(size, people, p=share), random.choice(size, rows, p=share)
+        columns.append(order[np.where(random.random(rows) < differs, anew, typical[whom])])
     return np.array(columns, dtype=np.int32)
 
 

@@ -19,7 +19,7 @@ from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.crypto.rng import Rng
 from covey.crypto.sodium import cores
-from covey.protocols.federate import cardinality
+from covey.protocols.as_printed.federate import cardinality
 from covey.secure import align, join, shuffle
 from covey.wire import Channel
 

@@ -29,7 +29,7 @@ from covey.crypto import sharing
 from covey.crypto.field import F31, F61
 from covey.crypto.rng import Rng
 from covey.hierarchy import Flat, Hierarchy, numbers
-from covey.protocols.cluster_rows import ancestor, rings
+from covey.protocols.as_printed.cluster_rows import ancestor, rings
 from covey.secure import conjunction
 from covey.wire import Channel
 

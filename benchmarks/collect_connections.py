@@ -48,7 +48,7 @@ partition = "respondents"
 [privacy]
 k = 5
 [protocol]
-method = "curve"
+as_printed = true
 [columns.age]
 role = "quasi"
 hierarchy = {{ min = 0, max = 99, steps = [10, 50] }}

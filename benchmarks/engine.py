@@ -90,17 +90,17 @@ def generate(rows: int, folder: Path) -> None:
     """Has DuckDB write the table, some million rows a file."""
     folder.mkdir()
     cells = {**CELLS, **{name: f"({CELLS[name]})::INTEGER" for name in ("age", "children")}}
-    chosen = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
+    select = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
     with duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(folder.parent)}) as engine:
         for number, first in enumerate(range(0, rows, PART)):
             numbers = f"range({first}, {min(first + PART, rows)}) AS numbers(i)"
-            engine.execute(f"COPY (SELECT {chosen} FROM {numbers}) TO '{folder}/part-{number:04d}.parquet'")  # noqa: S608
+            engine.execute(f"COPY (SELECT {select} FROM {numbers}) TO '{folder}/part-{number:04d}.parquet'")  # noqa: S608
 
 
 def on_engine(data: str, out: str, room: int | None = None) -> Row:
     """Anonymizes a table with its rows on the engine, and says on the way where it is; room is for so many tuples."""
     if room is not None:
-        counting.most_tuples = lambda each: room  # the engine's own memory stays as it is
+        counting.most_tuples = lambda tuple_bytes: room  # the engine's own memory stays as it is
     began, cpu = time.perf_counter(), time.process_time()
     stages: dict[str, float] = {}
 
@@ -109,18 +109,18 @@ def on_engine(data: str, out: str, room: int | None = None) -> Row:
             stages[stage] = round(time.perf_counter() - began, 1)
             print(f"  {stages[stage]:8.1f} s  {stage}; {peak_megabytes():,} MB so far", file=sys.stderr, flush=True)
 
-    found = covey.anonymize_on_engine(data, Study.parse(STUDY), Path(out), written="parquet", progress=progress)
-    levels = re.search(r"levels on \((.*?)\)", " ".join(found.warnings))
+    summary = covey.anonymize_on_engine(data, Study.parse(STUDY), Path(out), written="parquet", progress=progress)
+    levels = re.search(r"levels on \((.*?)\)", " ".join(summary.warnings))
     return {
         "seconds": round(time.perf_counter() - began, 1),
         "cpu": round(time.process_time() - cpu, 1),
         "megabytes": peak_megabytes(),
-        "lm": round(found.loss["lm"] or 0.0, 4),
-        "classes": found.classes,
-        "search": found.seconds,
+        "lm": round(summary.loss["lm"] or 0.0, 4),
+        "classes": summary.classes,
+        "search": summary.seconds,
         "begins": {stage: seconds for stage, seconds in stages.items() if stage.endswith(_STAGES)},
         "levels": None if levels is None else levels[1],
-        "sha256": found.release_sha256,
+        "sha256": summary.release_sha256,
     }
 
 
@@ -131,79 +131,79 @@ def in_memory(folder: str) -> Row:
     """The same in memory, with as much of it as it takes."""
     os.environ[VARIABLE] = "32GB"
     began, cpu = time.perf_counter(), time.process_time()
-    whole = pa.concat_tables([parquet.read_table(file) for file in parquet_files(folder)])
-    found = covey.anonymize(whole, Study.parse(STUDY))
+    table = pa.concat_tables([parquet.read_table(file) for file in parquet_files(folder)])
+    release = covey.anonymize(table, Study.parse(STUDY))
     return {
         "seconds": round(time.perf_counter() - began, 1),
         "cpu": round(time.process_time() - cpu, 1),
         "megabytes": peak_megabytes(),
-        "sha256": hashlib.sha256(found.content).hexdigest(),
+        "sha256": hashlib.sha256(release.content).hexdigest(),
     }
 
 
 @contextlib.contextmanager
 def table_of(rows: int) -> Iterator[Path]:
     """A folder with the table in `table`, which is removed with all that is put beside it."""
-    above = Path(os.environ.get("COVEY_BENCH_FOLDER") or tempfile.gettempdir())
-    if shutil.disk_usage(above).free < rows * BYTES_OF_ROW:
+    root = Path(os.environ.get("COVEY_BENCH_FOLDER") or tempfile.gettempdir())
+    if shutil.disk_usage(root).free < rows * BYTES_OF_ROW:
         raise SystemExit(
-            f"{above}: has less than {rows * BYTES_OF_ROW / 1e9:.0f} GB free; name another COVEY_BENCH_FOLDER"
+            f"{root}: has less than {rows * BYTES_OF_ROW / 1e9:.0f} GB free; name another COVEY_BENCH_FOLDER"
         )
-    place = Path(tempfile.mkdtemp(prefix="covey-bench-", dir=above))
+    folder = Path(tempfile.mkdtemp(prefix="covey-bench-", dir=root))
     try:
         began = time.perf_counter()
-        generate(rows, place / "table")
+        generate(rows, folder / "table")
         took = time.perf_counter() - began
-        print(f"{rows:,} rows generated in {took:.0f} s, {_size(place) / 1e6:,.0f} MB", file=sys.stderr, flush=True)
-        yield place
+        print(f"{rows:,} rows generated in {took:.0f} s, {_size(folder) / 1e6:,.0f} MB", file=sys.stderr, flush=True)
+        yield folder
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def measured(data: str, place: Path, room: int | None = None) -> Row:
+def measured(data: str, folder: Path, room: int | None = None) -> Row:
     """Anonymizes on the engine, in a process of its own, and looks at the disk meanwhile."""
-    done, most = threading.Event(), [0]
+    ended, peak = threading.Event(), [0]
 
     def look() -> None:
-        while not done.wait(2.0):
-            most[0] = max(most[0], _size(place))
+        while not ended.wait(2.0):
+            peak[0] = max(peak[0], _size(folder))
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
     try:
-        found = apart(on_engine, data, str(place / "out"), room, shown=True)
+        row = apart(on_engine, data, str(folder / "out"), room, verbose=True)
     finally:
-        done.set()
+        ended.set()
         looking.join()
-        shutil.rmtree(place / "out", ignore_errors=True)
-    return {"disk_megabytes": round(most[0] / 1e6), **found}
+        shutil.rmtree(folder / "out", ignore_errors=True)
+    return {"disk_megabytes": round(peak[0] / 1e6), **row}
 
 
 def on_duckdb(arguments: list[str]) -> Iterator[Row]:
     """The table in DuckDB, beside memory."""
     for rows in map(int, arguments or ROWS):
-        with table_of(rows) as place:
-            found = {"rows": rows, "limit": os.environ.get(VARIABLE, "4GB"), "load": load()}
-            yield _compared(found | measured(str(place / "table"), place), place)
+        with table_of(rows) as folder:
+            row = {"rows": rows, "limit": os.environ.get(VARIABLE, "4GB"), "load": load()}
+            yield _compared(row | measured(str(folder / "table"), folder), folder)
 
 
 def on_spark(arguments: list[str]) -> Iterator[Row]:
     """The table on a cluster; its workers read the files, and write the rows of the release."""
     for rows in map(int, arguments or FEW_ROWS):
-        with table_of(rows) as place, spark_cluster(place / "spark") as cluster:
-            found = {"rows": rows, "limit": os.environ.get(VARIABLE, "4GB"), "load": load()}
-            yield _compared(found | measured(f"{cluster.url}?parquet={place / 'table'}", place), place)
+        with table_of(rows) as folder, spark_cluster(folder / "spark") as cluster:
+            row = {"rows": rows, "limit": os.environ.get(VARIABLE, "4GB"), "load": load()}
+            yield _compared(row | measured(f"{cluster.url}?parquet={folder / 'table'}", folder), folder)
 
 
 def coarse(arguments: list[str]) -> Iterator[Row]:
     """The table in DuckDB with room for fewer tuples than it has."""
     for rows in map(int, arguments or FEW_ROWS):
-        with table_of(rows) as place:
-            tuples = _tuples(place / "table")
+        with table_of(rows) as folder:
+            tuples = _tuples(folder / "table")
             for part in (1.0, 0.5, 0.1, 0.02):
-                found = measured(str(place / "table"), place, round(tuples * part))
-                found.pop("sha256")
-                yield {"rows": rows, "room": part, "tuples": tuples, **found}
+                row = measured(str(folder / "table"), folder, round(tuples * part))
+                row.pop("sha256")
+                yield {"rows": rows, "room": part, "tuples": tuples, **row}
 
 
 PARTS = {"duckdb": on_duckdb, "spark": on_spark, "coarse": coarse}
@@ -216,14 +216,14 @@ def run(arguments: list[str]) -> None:
         keep("engine", part, row, ("rows", "room"))
 
 
-def _compared(found: Row, place: Path) -> Row:
+def _compared(row: Row, folder: Path) -> Row:
     """The row with the figures of memory, where the table is small enough, and whether the release is equal."""
-    digest, rows = found.pop("sha256"), found["rows"]
+    digest, rows = row.pop("sha256"), row["rows"]
     if isinstance(rows, int) and rows <= IN_MEMORY:
-        other = apart(in_memory, str(place / "table"))
-        found |= {f"memory_{name}": value for name, value in other.items() if name != "sha256"}
-        found["equal"] = other["sha256"] == digest
-    return found
+        memory_row = apart(in_memory, str(folder / "table"))
+        row |= {f"memory_{name}": value for name, value in memory_row.items() if name != "sha256"}
+        row["equal"] = memory_row["sha256"] == digest
+    return row
 
 
 def _tuples(folder: Path) -> int:

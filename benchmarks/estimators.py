@@ -30,21 +30,22 @@ def run(arguments: list[str]) -> None:
         of_class = np.repeat(np.arange(len(sizes)), sizes)
         for fraction in FRACTIONS:
             draws = np.random.default_rng(SEED)
-            found = []
+            estimates = []
             for _ in range(DRAWS):
                 sample = np.bincount(of_class[draws.random(len(of_class)) < fraction])
-                found.append(uniques(sample[sample > 0], fraction))
+                estimates.append(uniques(sample[sample > 0], fraction))
             cells = [
-                _spread([None if (one := pick(each)) is None else one / truth for each in found]) for pick in PICKS
+                _spread([None if (guess := pick(estimate)) is None else guess / truth for estimate in estimates])
+                for pick in PICKS
             ]
             print(f"| {name} | {truth:,} | {fraction:g} | {' | '.join(cells)} |", flush=True)
 
 
 PICKS: tuple[Callable[..., float | None], ...] = (
-    lambda each: each.pitman,
-    lambda each: each.zayatz,
-    lambda each: each.snb,
-    lambda each: each.uniques,
+    lambda estimate: estimate.pitman,
+    lambda estimate: estimate.zayatz,
+    lambda estimate: estimate.snb,
+    lambda estimate: estimate.uniques,
 )
 
 
@@ -66,21 +67,21 @@ def pitman_sizes(people: int, draws: np.random.Generator, theta: float = 200.0, 
     """Class sizes of Pitman's own process: each person joins a class, as far as it is large, or begins one."""
     weight: list[float] = []
     members: list[int] = []
-    for place in range(people):
-        if draws.random() < (theta + alpha * len(weight)) / (theta + place):
+    for index in range(people):
+        if draws.random() < (theta + alpha * len(weight)) / (theta + index):
             members.append(len(weight))
             weight.append(1)
             continue
-        taken = members[int(draws.random() * place)]
-        while draws.random() < alpha / weight[taken]:
-            taken = members[int(draws.random() * place)]
-        members.append(taken)
-        weight[taken] += 1
+        group = members[int(draws.random() * index)]
+        while draws.random() < alpha / weight[group]:
+            group = members[int(draws.random() * index)]
+        members.append(group)
+        weight[group] += 1
     return np.array(weight, dtype=np.int64)
 
 
 def _spread(parts: list[float | None]) -> str:
-    known = [part for part in parts if part is not None]
-    if not known:
+    finite = [part for part in parts if part is not None]
+    if not finite:
         return "none"
-    return f"{np.median(known):.2f} ({min(known):.2f} to {max(known):.2f})"
+    return f"{np.median(finite):.2f} ({min(finite):.2f} to {max(finite):.2f})"

@@ -30,7 +30,7 @@ def run(arguments: list[str]) -> None:
     table = people()
     heading = ("k", "release", "LM", "queries", "of 4 columns", "worst pair", "AUC", "original", "linked")
     print("| " + " | ".join(heading) + " |\n| " + "--- | " * len(heading))
-    found: list[Row] = []
+    measurements: list[Row] = []
     for k in map(int, arguments or ("5", "10", "50")):
         with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
             text = f'[study]\nname = "adult"\n[privacy]\nk = {k}\n' + quasi_columns() + SALARY
@@ -40,13 +40,13 @@ def run(arguments: list[str]) -> None:
                 row = {"k": k, "release": name, "LM": round(covey.verify(release, study).loss.lm, 4), **_row(evaluated)}
                 print("| " + " | ".join(str(cell) for cell in row.values()) + " |", flush=True)
                 keep("evaluation", "evaluation", row, ("k", "release"))
-                found.append(row)
-    plot(found)
+                measurements.append(row)
+    plot(measurements)
 
 
-def plot(found: list[Row]) -> None:
+def plot(measurements: list[Row]) -> None:
     """Draws four figures by k, a line for each kind of release."""
-    base = alt.Chart(alt.InlineData(values=found)).encode(
+    base = alt.Chart(alt.InlineData(values=measurements)).encode(
         x=alt.X("k:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=[5, 10, 50])),
         color=alt.Color("release:N", legend=alt.Legend(orient="bottom", title=None)),
         shape=alt.Shape("release:N", legend=None),
@@ -67,26 +67,26 @@ def plot(found: list[Row]) -> None:
 
 def _releases(table: pa.Table, study: covey.Study) -> dict[str, pa.Table]:
     owner = np.random.default_rng(SEED).integers(PARTIES, size=table.num_rows)
-    own = [covey.anonymize(table.filter(pa.array(owner == party)), study).table for party in range(PARTIES)]
+    releases = [covey.anonymize(table.filter(pa.array(owner == party)), study).table for party in range(PARTIES)]
     return {
         "peel": covey.anonymize(table, study).table,
         "mondrian": covey.anonymize(table, study, algorithm="mondrian").table,
-        "three on their own": pa.concat_tables(own),
+        "three on their own": pa.concat_tables(releases),
     }
 
 
-def _row(found: Evaluation) -> Row:
-    assert found.use is not None
-    assert found.use.prediction is not None
-    assert found.risk.linkage is not None
-    few = np.median([each.median for each in found.use.queries if each.columns <= 2])
-    many = np.median([each.median for each in found.use.queries if each.columns == 4])
-    pair, score = found.use.pairs[0], found.use.prediction.scores[0]
+def _row(evaluation: Evaluation) -> Row:
+    assert evaluation.use is not None
+    assert evaluation.use.prediction is not None
+    assert evaluation.risk.linkage is not None
+    narrow = np.median([query.median for query in evaluation.use.queries if query.columns <= 2])
+    wide = np.median([query.median for query in evaluation.use.queries if query.columns == 4])
+    pair, score = evaluation.use.pairs[0], evaluation.use.prediction.scores[0]
     return {
-        "queries": round(100 * float(few), 1),
-        "of 4 columns": round(100 * float(many), 1),
+        "queries": round(100 * float(narrow), 1),
+        "of 4 columns": round(100 * float(wide), 1),
         "worst pair": round(100 * pair.total_variation, 1),
         "AUC": round(score.auc_release, 3),
         "original": round(score.auc_original, 3),
-        "linked": round(100 * found.risk.linkage.reidentified, 1),
+        "linked": round(100 * evaluation.risk.linkage.reidentified, 1),
     }

@@ -27,7 +27,7 @@ from covey.sizes import spell
 from covey.sources.source import connect
 from covey.study import Study
 
-PROTOCOLS = ("count", "suppress", "peel", "cluster", "generalize", "federate")
+PROTOCOLS = ("count", "suppress", "cluster", "generalize", "federate")
 ROWS = 300
 
 
@@ -61,12 +61,12 @@ def figure(trial: Trial) -> str:
 def sample(protocol: str, rows: int) -> Trial:
     """The protocol's demonstration, with the first rows of each party."""
     with tempfile.TemporaryDirectory() as folder:
-        shown = prepare(protocol, Path(folder, "demo"))
+        demo = prepare(protocol, Path(folder, "demo"))
         tables = {
-            party.name: load_table(shown.study, party.name, _first(shown.study, party.name, shown.data, rows))
-            for party in shown.study.parties
+            party.name: load_table(demo.study, party.name, _first(demo.study, party.name, demo.data, rows))
+            for party in demo.study.parties
         }
-    return Trial(shown.study, of_study(shown.study), tables, {}, lambda name, finished: None)
+    return Trial(demo.study, of_study(demo.study), tables, {}, lambda name, finished: None)
 
 
 def _first(study: Study, party: str, data: dict[str, str], rows: int) -> pa.Table | None:

@@ -54,11 +54,11 @@ BEFORE = "before"
 def searched(name: str, k: int, seconds: float) -> Row:
     """The release of a long search."""
     problem = sample(name).problem(k)
-    found = search_long(problem, seconds)
+    release = search_long(problem, seconds)
     return {
-        "lm": round(found.loss, 5),
-        "began": round(found.began, 5),
-        "rounds": found.rounds,
+        "lm": round(release.loss, 5),
+        "began": round(release.began, 5),
+        "rounds": release.rounds,
         "seconds": seconds,
         "cpu": round(time.process_time()),
     }
@@ -73,71 +73,74 @@ def solve(problem: Problem, seconds: float) -> tuple[float | None, float]:
     items = problem.items
     tuples: dict[tuple[int, ...], list[int]] = {}
     for levels in lattice.whole(problem):
-        own = np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)], axis=1)
-        for item, box in enumerate(map(tuple, own.tolist())):
+        labels = np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)], axis=1)
+        for item, box in enumerate(map(tuple, labels.tolist())):
             tuples.setdefault(box, []).append(item)
     counts = problem.counts
-    boxes = [(box, sorted(set(own))) for box, own in tuples.items()]
-    boxes = [(box, own) for box, own in boxes if counts[own].sum() >= problem.k]
+    boxes = [(box, sorted(set(members))) for box, members in tuples.items()]
+    boxes = [(box, members) for box, members in boxes if counts[members].sum() >= problem.k]
     price = [sum(int(problem.costs[c][node]) for c, node in enumerate(box)) for box, _ in boxes]
-    whole = sum(int(cost[tree.root]) for cost, tree in zip(problem.costs, problem.trees, strict=True))
-    given = [(number, item) for number, (_, own) in enumerate(boxes) for item in own]
-    opened, out = len(given), len(given) + len(boxes)
-    width = out + items
-    cost = np.array([price[number] for number, _ in given] + [0] * len(boxes) + [whole] * items, dtype=np.float64)
-    each = coo_array(
+    root_cost = sum(int(cost[tree.root]) for cost, tree in zip(problem.costs, problem.trees, strict=True))
+    pairs = [(number, item) for number, (_, members) in enumerate(boxes) for item in members]
+    first_box, first_item = len(pairs), len(pairs) + len(boxes)
+    width = first_item + items
+    cost = np.array([price[number] for number, _ in pairs] + [0] * len(boxes) + [root_cost] * items, dtype=np.float64)
+    covering = coo_array(
         (
-            np.ones(len(given) + items),
-            ([item for _, item in given] + list(range(items)), [*range(len(given)), *range(out, width)]),
+            np.ones(len(pairs) + items),
+            ([item for _, item in pairs] + list(range(items)), [*range(len(pairs)), *range(first_item, width)]),
         ),
         shape=(items, width),
     )
-    enough = coo_array(
+    filling = coo_array(
         (
-            np.concatenate([np.ones(len(given)), np.full(len(boxes), -float(problem.k))]),
-            ([number for number, _ in given] + list(range(len(boxes))), [*range(len(given)), *range(opened, out)]),
+            np.concatenate([np.ones(len(pairs)), np.full(len(boxes), -float(problem.k))]),
+            (
+                [number for number, _ in pairs] + list(range(len(boxes))),
+                [*range(len(pairs)), *range(first_box, first_item)],
+            ),
         ),
         shape=(len(boxes), width),
     )
-    within = coo_array(
+    opening = coo_array(
         (
-            np.concatenate([np.ones(len(given)), [-float(counts[item]) for _, item in given]]),
-            ([*range(len(given))] * 2, [*range(len(given)), *(opened + number for number, _ in given)]),
+            np.concatenate([np.ones(len(pairs)), [-float(counts[item]) for _, item in pairs]]),
+            ([*range(len(pairs))] * 2, [*range(len(pairs)), *(first_box + number for number, _ in pairs)]),
         ),
-        shape=(len(given), width),
+        shape=(len(pairs), width),
     )
-    found = milp(
+    solution = milp(
         cost,
         integrality=np.ones(width, dtype=np.int64),
-        bounds=Bounds(0, np.concatenate([[counts[item] for _, item in given], np.ones(len(boxes)), counts])),
+        bounds=Bounds(0, np.concatenate([[counts[item] for _, item in pairs], np.ones(len(boxes)), counts])),
         constraints=[
-            LinearConstraint(each, counts, counts),
-            LinearConstraint(enough, 0, np.inf),
-            LinearConstraint(within, -np.inf, 0),
+            LinearConstraint(covering, counts, counts),
+            LinearConstraint(filling, 0, np.inf),
+            LinearConstraint(opening, -np.inf, 0),
         ],
         options={"time_limit": seconds, "mip_rel_gap": 1e-6},
     )
     unit = problem.scale * problem.columns * problem.records
-    best = float(found.fun) / unit if found.status == 0 else None
-    bound = float(found.mip_dual_bound) / unit if found.mip_dual_bound is not None else 0.0
+    best = float(solution.fun) / unit if solution.status == 0 else None
+    bound = float(solution.mip_dual_bound) / unit if solution.mip_dual_bound is not None else 0.0
     return best, bound
 
 
 def _points(arguments: list[str]) -> list[tuple[str, int, list[str]]]:
     if not arguments:
         return [(name, k, []) for name in names() for k in SIZES]
-    return [(each[0], int(each[1]), each[2:]) for each in (text.split(":") for text in arguments)]
+    return [(part[0], int(part[1]), part[2:]) for part in (text.split(":") for text in arguments)]
 
 
-def _row(name: str, k: int, more: Row) -> Row:
+def _row(name: str, k: int, figures: Row) -> Row:
     """A point with ARX's figure, ours before, and the ratio to ARX's."""
     arx = PUBLISHED["arx"].get(name, {}).get(str(k))
     return {
         "table": name,
         "k": k,
-        **more,
+        **figures,
         "arx": arx,
-        "ratio": None if arx is None else round(float(str(more["lm"])) / arx, 3),
+        "ratio": None if arx is None else round(float(str(figures["lm"])) / arx, 3),
     }
 
 
@@ -146,23 +149,23 @@ def _one(arguments: list[str]) -> Iterator[Row]:
     for name, k, efforts in _points(arguments):
         for effort in efforts or (BEFORE, *EFFORTS):
             if effort != BEFORE:
-                found = apart(one_owner, name, k, effort)
+                row = apart(one_owner, name, k, effort)
             elif earlier is not None:
-                found = apart(one_owner, name, k, None, tree=earlier)
+                row = apart(one_owner, name, k, None, tree=earlier)
             else:
                 print("COVEY_BENCH_BEFORE names no tree: not measured before")
                 continue
-            before = PUBLISHED["one owner before"].get(name, {}).get(str(k))
-            yield _row(name, k, {"effort": effort, **found, "before": before})
+            published = PUBLISHED["one owner before"].get(name, {}).get(str(k))
+            yield _row(name, k, {"effort": effort, **row, "before": published})
 
 
 def _joint(arguments: list[str]) -> Iterator[Row]:
     earlier = earlier_tree()
     for name, k, _ in _points(arguments):
-        found = apart(jointly, name, k, _others(name), "normal")
+        row = apart(jointly, name, k, _others(name), "normal")
         if earlier is not None:
-            found["earlier"] = apart(jointly_before, name, k, tree=earlier)["lm"]
-        yield _row(name, k, {**found, "before": PUBLISHED["joint before"].get(name, {}).get(str(k))})
+            row["earlier"] = apart(jointly_before, name, k, tree=earlier)["lm"]
+        yield _row(name, k, {**row, "before": PUBLISHED["joint before"].get(name, {}).get(str(k))})
 
 
 def _joint_efforts(arguments: list[str]) -> Iterator[Row]:
@@ -182,20 +185,20 @@ def _search(arguments: list[str]) -> Iterator[Row]:
 
 def _exact(arguments: list[str]) -> Iterator[Row]:
     """Samples of CMC: the best there is, and how far from it the peeling alone and the whole search end."""
-    whole = sample("cmc")
+    table = sample("cmc")
     for rows, k in ((30, 2), (60, 3), (120, 5), (240, 5), (240, 10)):
-        chosen = np.random.default_rng(rows + k).permutation(whole.codes.shape[1])[:rows]
-        problem = Sample("cmc", whole.trees, np.ascontiguousarray(whole.codes[:, chosen])).problem(k)
+        sample_rows = np.random.default_rng(rows + k).permutation(table.codes.shape[1])[:rows]
+        problem = Sample("cmc", table.trees, np.ascontiguousarray(table.codes[:, sample_rows])).problem(k)
         best, bound = solve(problem, float(arguments[0]) if arguments else 120.0)
-        peeled, ours = (peel(problem, budget=budget).loss(problem) for budget in (0, None))
+        peeled, improved = (peel(problem, budget=budget).loss(problem) for budget in (0, None))
         yield {
             "table": f"cmc, {rows} rows",
             "k": k,
             "best": None if best is None else round(best, 5),
             "bound": round(bound, 5),
             "peeled": round(peeled, 5),
-            "lm": round(ours, 5),
-            "above": round(ours / (best or bound), 4) if best or bound else None,
+            "lm": round(improved, 5),
+            "above": round(improved / (best or bound), 4) if best or bound else None,
         }
 
 
@@ -221,24 +224,24 @@ def _diverse(_arguments: list[str]) -> Iterator[Row]:
 
 def _picture(_arguments: list[str]) -> Iterator[Row]:
     """Draws losses as parts of the long search's, or of the thorough one's where there was none."""
-    kept: dict[str, list[Row]] = json.loads((RESULTS / "loss.json").read_text())
+    results: dict[str, list[Row]] = json.loads((RESULTS / "loss.json").read_text())
     best: dict[tuple[object, object], float] = {}
     for part in ("one", "search"):
-        for row in kept.get(part, []):
+        for row in results.get(part, []):
             best[row["table"], row["k"]] = min(float(str(row["lm"])), best.get((row["table"], row["k"]), 9.0))
     points = [
         {
             "table": row["table"],
             "k": f"k = {row['k']}",
-            "who": who,
+            "who": contender,
             "loss": float(str(value)) / best[row["table"], row["k"]],
         }
-        for who, part, key in (
+        for contender, part, key in (
             ("ARX", "joint", "arx"),
             ("three parties", "joint", "lm"),
             ("one owner", "one", "lm"),
         )
-        for row in kept.get(part, [])
+        for row in results.get(part, [])
         if row.get("effort", "normal") == "normal" and (value := row.get(key)) and (row["table"], row["k"]) in best
     ]
     chart = (

@@ -45,25 +45,25 @@ def measure(case: str) -> Row:
     """The largest party's memory in megabytes, and the plan's."""
     protocol, _, rows = case.partition(":")
     with tempfile.TemporaryDirectory(prefix="covey-memory-") as folder:
-        shown = prepare(protocol, Path(folder, "demo"))
-        data = enlarged(shown, int(rows), Path(folder, "demo", "sample")) if rows else shown.data
+        demo = prepare(protocol, Path(folder, "demo"))
+        data = enlarged(demo, int(rows), Path(folder, "demo", "sample")) if rows else demo.data
         study = Study.load(Path(folder, "demo", "sample", "study.toml"))
         numbers = {name: connect(path).rows for name, path in data.items()}
-        before = load()
+        load_before = load()
         with watched() as peaks:
-            done = over_tls(study, data, Path(folder, "out"))
+            outcome = over_tls(study, data, Path(folder, "out"))
         planned = make_plan(study, numbers, 0.0, LINE).memory
-    most = max(peaks.values())
-    return {"run": round(most / 1e6), "plan": round(planned / 1e6), "seconds": done.seconds, "load": before}
+    largest = max(peaks.values())
+    return {"run": round(largest / 1e6), "plan": round(planned / 1e6), "seconds": outcome.seconds, "load": load_before}
 
 
-def enlarged(shown: Demo, rows: int, folder: Path) -> dict[str, pa.Table]:
+def enlarged(demo: Demo, rows: int, folder: Path) -> dict[str, pa.Table]:
     """Tables of so many rows in all, or of so many people, like the sample's; the study is made to allow them."""
-    study, random = shown.study, np.random.default_rng(1)
+    study, random = demo.study, np.random.default_rng(1)
     frames = {}
     for party in study.holders:
         names = [column.name for column in study.held_by(party.name)]
-        frames[party.name] = pa.Table.from_batches(connect(shown.data[party.name]).batches(names)).rename_columns(names)
+        frames[party.name] = pa.Table.from_batches(connect(demo.data[party.name]).batches(names)).rename_columns(names)
     content = document.read(folder / "study.toml")
     head = document.table(content, "study")
     if "rows_at_most" in head:
@@ -73,19 +73,19 @@ def enlarged(shown: Demo, rows: int, folder: Path) -> dict[str, pa.Table]:
         total = sum(frame.num_rows for frame in frames.values())
         return {name: _drawn(frame, rows * frame.num_rows // total, random) for name, frame in frames.items()}
     key = study.key.name
-    known = sorted(set.intersection(*(set(frame[key].to_pylist()) for frame in frames.values())))
-    whom = [known[place] for place in random.integers(0, len(known), rows)]
-    ids = pa.array([f"person {place}" for place in range(rows)])
+    people = sorted(set.intersection(*(set(frame[key].to_pylist()) for frame in frames.values())))
+    whom = [people[index] for index in random.integers(0, len(people), rows)]
+    ids = pa.array([f"person {index}" for index in range(rows)])
     if (folder / "population.csv").exists():
-        (folder / "population.csv").write_text("".join(f"{each}\n" for each in ids.to_pylist()))
-    found = {}
+        (folder / "population.csv").write_text("".join(f"{identity}\n" for identity in ids.to_pylist()))
+    tables = {}
     for name, frame in frames.items():
-        at = {each: row for row, each in enumerate(frame[key].to_pylist())}
-        drawn = frame.take(pa.array([at[each] for each in whom]))
-        drawn = drawn.set_column(drawn.schema.get_field_index(key), key, ids)
+        row_of = {identity: row for row, identity in enumerate(frame[key].to_pylist())}
+        sample = frame.take(pa.array([row_of[identity] for identity in whom]))
+        sample = sample.set_column(sample.schema.get_field_index(key), key, ids)
         part = random.random(rows) < 0.6 if study.protocol == "federate" else np.ones(rows, dtype=bool)
-        found[name] = drawn.filter(pa.array(part))
-    return found
+        tables[name] = sample.filter(pa.array(part))
+    return tables
 
 
 @contextmanager
@@ -113,16 +113,16 @@ def _parties() -> Iterator[tuple[int, int]]:
     with suppress(psutil.Error):
         for starter in psutil.Process(os.getpid()).children():
             for party in starter.children():
-                yield party.pid, _most(party) + sum(_own(each) for each in party.children())
+                yield party.pid, _most(party) + sum(_own(child) for child in party.children())
 
 
 def _most(process: psutil.Process) -> int:
     """The most memory that a process has held."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
     except OSError:
         return 0
-    return int(found[1]) * 1024 if found else int(process.memory_info().rss)
+    return int(match[1]) * 1024 if match else int(process.memory_info().rss)
 
 
 def _own(process: psutil.Process) -> int:
@@ -139,5 +139,5 @@ def _drawn(frame: pa.Table, rows: int, random: np.random.Generator) -> pa.Table:
 
 def _spelled(row: Mapping[str, object]) -> str:
     part = float(str(row["plan"])) / float(str(row["run"]))
-    told = f"{row['seconds']:.0f} s at load {row['load']}"
-    return f"run {row['run']} MB, plan {row['plan']} MB ({part:.2f} times the run); {told}"
+    duration = f"{row['seconds']:.0f} s at load {row['load']}"
+    return f"run {row['run']} MB, plan {row['plan']} MB ({part:.2f} times the run); {duration}"

@@ -25,15 +25,22 @@ def run(arguments: list[str]) -> None:
     if not _adult.is_here():
         return
     quick = "--quick" in arguments
-    for name in [each for each in arguments if each != "--quick"] or MODULES:
-        before, begun = load(), time.process_time()
-        setting = Setting(quick=quick, adult=_adult.FOLDER, tell=lambda said: print(said, flush=True))
+    for name in [argument for argument in arguments if argument != "--quick"] or MODULES:
+        load_before, start = load(), time.process_time()
+        setting = Setting(quick=quick, adult=_adult.FOLDER, tell=lambda sentence: print(sentence, flush=True))
         findings = find(name).run(setting)
-        held = Counter(str(claim.holds) for claim in findings.claims)
-        about: Row = {"quick": quick, "CPU s": round(time.process_time() - begun, 1), "load before": before, **held}
-        kept: dict[str, list[Row]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-        kept = {part: rows for part, rows in kept.items() if part.partition(":")[0] != name} | {name: [about]}
+        verdicts = Counter(str(claim.holds) for claim in findings.claims)
+        description: Row = {
+            "quick": quick,
+            "CPU s": round(time.process_time() - start, 1),
+            "load before": load_before,
+            **verdicts,
+        }
+        tables_kept: dict[str, list[Row]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        tables_kept = {part: rows for part, rows in tables_kept.items() if part.partition(":")[0] != name} | {
+            name: [description]
+        }
         for table in findings.tables:
-            kept[f"{name}: {table.title}"] = [dict(zip(table.head, cells, strict=True)) for cells in table.rows]
-        print(name, json.dumps(about), flush=True)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+            tables_kept[f"{name}: {table.title}"] = [dict(zip(table.head, cells, strict=True)) for cells in table.rows]
+        print(name, json.dumps(description), flush=True)
+        KEPT.write_text(json.dumps(tables_kept, indent=1) + "\n")

@@ -44,12 +44,12 @@ def run(arguments: list[str]) -> None:
 def _measure(size: int) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         study, data = _study(Path(scratch), size)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         summary = covey.simulate(study, data).summary
-        yield _row(study, size, "one process", time.perf_counter() - begun, summary)
-        begun = time.perf_counter()
+        yield _row(study, size, "one process", time.perf_counter() - start, summary)
+        start = time.perf_counter()
         summary = simulate(study, data, Path(scratch, "out"), SimulationSetting()).describe()
-        yield _row(study, size, "processes over TLS", time.perf_counter() - begun, summary)
+        yield _row(study, size, "processes over TLS", time.perf_counter() - start, summary)
 
 
 def _study(folder: Path, size: int) -> tuple[Study, dict[str, str]]:
@@ -57,20 +57,20 @@ def _study(folder: Path, size: int) -> tuple[Study, dict[str, str]]:
     path = folder / "study.toml"
     path.write_text(_HEAD + "".join(f"[parties.{name}]\n" for name in names))
     data = {}
-    for place, name in enumerate(names):
+    for shift, name in enumerate(names):
         file = folder / f"{name}.csv"
-        file.write_text("age\n" + "".join(f"{(row * 7 + place) % 100}\n" for row in range(ROWS)))
+        file.write_text("age\n" + "".join(f"{(row * 7 + shift) % 100}\n" for row in range(ROWS)))
         data[name] = str(file)
     return Study.load(path), data
 
 
-def _row(study: Study, size: int, how: str, seconds: float, summary: dict[str, object]) -> dict[str, str]:
+def _row(study: Study, size: int, carrier: str, seconds: float, summary: dict[str, object]) -> dict[str, str]:
     bands = len(count.Bands.of(study).nodes)
     declared = (count.COST.rounds(size, bands), count.COST.messages(size, bands), count.COST.bytes(size, bands))
     measured = (summary["rounds"], summary["messages"], summary["bytes"])
     return {
         "parties": str(size),
-        "how": how,
+        "how": carrier,
         "from call to files": f"{seconds:.2f} s",
         "from handshake to release": f"{summary['seconds']} s",
         "rounds": f"{measured[0]} ({declared[0]})",

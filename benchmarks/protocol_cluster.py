@@ -1,10 +1,9 @@
-"""`cluster` on Adult, rows dealt at random: loss, time, rounds and openings of the schedules, beside what peers reach.
+"""`cluster` on Adult, rows dealt at random, one exchange a turn: loss, time, rounds and openings.
 
 `python -m benchmarks cluster` runs the parties as processes over TLS on loopback. Set COVEY_BENCH_CLUSTER to choose:
-a list like `guarded:10:3,exact:50:5` of schedule, k and parties; `guarded:10:3:l=3` asks for l (`l=1`: for none) with
-occupation as the sensitive column, `guarded:10:3:k_insider=5` for k toward insiders, `guarded:10:3:rows=200000`
-resamples Adult to so many rows, a tenth of all cells drawn anew. `central:peel:10:l=3` is a centralized algorithm with
-the same sensitive column. COVEY_BENCH_LATENCY=30ms slows every line.
+a list like `turn:10:3,turn:50:5` of calls, k and parties; `turn:10:3:l=3` asks for l with occupation as the sensitive
+column, `turn:10:3:rows=200000` resamples Adult to so many rows, a tenth of all cells drawn anew.
+COVEY_BENCH_LATENCY=30ms slows every line.
 
 *Alone* is each party's own ARX local recoding, concatenated (measured once, on the same rows and hierarchies). *Hops*
 is what the paper's rings would take: its AND calls for n = 30,162, k = 50 and five parties, 2m messages each, one after
@@ -21,9 +20,6 @@ from pathlib import Path
 
 from benchmarks import _adult
 from benchmarks._measuring import Row, keep, load, over_tls, peak_megabytes
-from covey.anonymizers import anonymize
-from covey.anonymizers.build import build
-from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.study import Study
 from covey.wire import parse_latency
@@ -32,31 +28,23 @@ ALONE = {
     (3, 10): 0.1126, (3, 50): 0.2140, (5, 10): 0.1351, (5, 50): 0.2541, (10, 10): 0.1728, (10, 50): 0.3179,
 }  # fmt: skip
 PAPERS_CALLS = 200_000
-DEFAULT = ",".join(
-    [
-        *(f"guarded:{k}:{m}" for k in (10, 50) for m in (3, 5, 10)),
-        *(f"exact:{k}:{m}" for k in (50, 10) for m in (3, 5)),
-        *(f"strict:{k}:3" for k in (10, 50)),
-        *("guarded:10:3:l=1", "guarded:10:3:l=2", "guarded:10:3:l=3", "guarded:10:3:k_insider=5"),
-        *(f"central:{name}:10:l={asked}" for name in ("peel", "mondrian", "sequential") for asked in (1, 2, 3)),
-    ]
-)
-KEYS = ("schedule", "k", "parties", "extra", "latency")
+DEFAULT = ",".join(f"turn:{k}:{m}" for k in (50, 10) for m in (3, 5))
+KEYS = ("calls", "k", "parties", "extra", "latency")
 
 
 @dataclass(frozen=True)
 class Run:
     """One measured run."""
 
-    schedule: str
+    calls: str
     k: int
     parties: int
     extra: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        schedule, k, parties, *extra = text.split(":")
-        return cls(schedule, int(k), int(parties), "".join(extra))
+        calls, k, parties, *extra = text.split(":")
+        return cls(calls, int(k), int(parties), "".join(extra))
 
     @property
     def rows(self) -> int | None:
@@ -68,8 +56,7 @@ class Run:
         diverse = self.extra.startswith("l=")
         quasi = [name for name in _adult.QUASI if not (diverse and name == "occupation")]
         asked = self.extra.replace("=", " = ") if self.extra not in ("", "l=1") and self.rows is None else ""
-        head = _adult.head("cluster", "horizontal", self.k, f'schedule = "{self.schedule}"')
-        head = head.replace("k_insider = 1\n", "") if "k_insider" in asked else head
+        head = _adult.head("cluster", "horizontal", self.k, f'calls = "{self.calls}"')
         head = head.replace("[protocol]", f"{asked}\n[protocol]")
         sensitive = self.occupation() if diverse else _adult.SALARY
         return _adult.save_study(head + _adult.quasi_columns(quasi) + sensitive + _adult.parties(self.parties), folder)
@@ -92,7 +79,7 @@ class Run:
             before = load()
             done = over_tls(study, data, home / "run", latency)
         return {
-            "schedule": self.schedule, "k": self.k, "parties": self.parties, "extra": self.extra, "latency": latency,
+            "calls": self.calls, "k": self.k, "parties": self.parties, "extra": self.extra, "latency": latency,
             "lm": done.lm, "alone": None if self.extra else ALONE.get((self.parties, self.k)),
             "opened": done.ledger_line("all of this in numbers: "), "load before": before,
             "MB of memory": peak_megabytes(resource.RUSAGE_CHILDREN),
@@ -101,26 +88,10 @@ class Run:
         }  # fmt: skip
 
 
-def centrally(text: str) -> Row:
-    """The loss of a centralized algorithm on all rows, with l for occupation."""
-    _, algorithm, k, extra = text.split(":")
-    with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
-        study = Run("guarded", int(k), 3, extra).study(Path(folder))
-        table = load_table(study, "p00", str(_adult.TABLE))
-    if table is None:
-        raise TypeError("every party of a study by rows has a table")
-    problem = build(table).problem
-    lm = anonymize(problem, algorithm, threads=1).loss(problem)
-    return {"algorithm": algorithm, "k": int(k), "extra": extra, "lm": round(lm, 4)}
-
-
 def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/cluster.json."""
     if not _adult.is_here():
         return
     latency = parse_latency(os.environ.get("COVEY_BENCH_LATENCY", "0ms"))
     for text in arguments or os.environ.get("COVEY_BENCH_CLUSTER", DEFAULT).split(","):
-        if text.startswith("central:"):
-            keep("cluster", "central", centrally(text), ("algorithm", "k", "extra"))
-        else:
-            keep("cluster", "runs", Run.parse(text).measure(latency), KEYS)
+        keep("cluster", "runs", Run.parse(text).measure(latency), KEYS)

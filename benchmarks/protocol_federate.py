@@ -36,8 +36,8 @@ from covey.crypto.rng import Rng, derive
 from covey.party.identity import keys as keyring
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of
-from covey.protocols import federate
-from covey.protocols.federate import comparison
+from covey.protocols.as_printed import federate
+from covey.protocols.as_printed.federate import comparison
 from covey.sources.release import arrange, canonical_csv
 from covey.sources.source import Data
 from covey.study import Study

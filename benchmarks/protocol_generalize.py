@@ -33,8 +33,8 @@ from covey.anonymizers.build import build
 from covey.bench.dataset import load as load_all
 from covey.crypto.rng import Rng, derive
 from covey.party.simulate.deal import deal
-from covey.protocols.generalize import compare, ideal
-from covey.protocols.generalize.compare import RoundInput
+from covey.protocols.as_printed.generalize import ideal, matrix
+from covey.protocols.as_printed.generalize.matrix import RoundInput
 from covey.study import Study
 from covey.table import build as as_table
 from covey.table import read
@@ -44,7 +44,6 @@ KS = (5, 20, 100)
 VARIANTS = ("paper", "datafly", "finished-cells")
 SIDES = ("first", "second")
 SIZES = (10_000, 100_000, 300_000, 1_000_000)
-GROWTH = (*((size, "one-sided") for size in SIZES), (1_000_000, "matrix"))
 
 
 def study_text(k: int, options: str = "", order: tuple[str, ...] = QUASI) -> str:
@@ -128,7 +127,7 @@ def one_run(k: int, options: str) -> Row:
 
 SETTINGS = (
     *((k, "") for k in KS),
-    (5, 'leakage = "matrix"'), (5, 'leakage = "one-sided"'),
+    (5, 'compare = "threshold"'),
     (5, 'variant = "datafly"'), (5, 'variant = "finished-cells"'),
     (5, 'local = "peel"\nvariant = "finished-cells"'), (20, 'local = "peel"\nvariant = "finished-cells"'),
 )  # fmt: skip
@@ -152,18 +151,18 @@ def measure_tls(asked: list[str]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def one_round(size: int, leakage: str) -> Row:
+def one_round(size: int) -> Row:
     """One comparison by lists of that many ids: a process for each party, over TLS, both on the same cores."""
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as folder:
         town = Town.found(SIDES, Path(folder))
         save_roster(town.roster, Path(folder))
         before = load()
         with ThreadPoolExecutor() as pool:
-            started = [pool.submit(apart, one_side, name, folder, size, leakage) for name in SIDES]
+            started = [pool.submit(apart, one_side, name, folder, size) for name in SIDES]
             sides = [{key: float(str(value)) for key, value in side.result().items()} for side in started]
     seconds, work = max(side["seconds"] for side in sides), sum(side["work"] for side in sides)
     return {
-        "ids": size, "leakage": leakage, "s": round(seconds, 1), "CPU s": round(work, 1),
+        "ids": size, "s": round(seconds, 1), "CPU s": round(work, 1),
         "cores busy": round(work / seconds, 2), "microseconds of CPU an id": round(work / size * 1e6),
         "MB of memory, each party": [round(side["peak"] / 1e3) for side in sides],
         "of which before": [round(side["before"] / 1e3) for side in sides],
@@ -171,12 +170,12 @@ def one_round(size: int, leakage: str) -> Row:
     }  # fmt: skip
 
 
-def one_side(name: str, folder: str, size: int, leakage: str) -> Row:
+def one_side(name: str, folder: str, size: int) -> Row:
     """Plays one party of it; a thousand people to a group."""
-    return asyncio.run(_side(name, Path(folder), size, leakage))
+    return asyncio.run(_side(name, Path(folder), size))
 
 
-async def _side(name: str, folder: Path, size: int, leakage: str) -> Row:
+async def _side(name: str, folder: Path, size: int) -> Row:
     stream = Rng(test_seed(1)).stream("growth", name)
     groups = max(2, size // 1000)
     ids = [b"%09d" % number for number in range(size)]
@@ -188,13 +187,7 @@ async def _side(name: str, folder: Path, size: int, leakage: str) -> Row:
         channel = await open_channel(link, Rng(derive(test_seed(2), name)), session=SESSION, recorder=Nothing())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun, worked = time.perf_counter(), time.process_time()
-        at = channel.at("round", 1)
-        if leakage == "matrix":
-            await compare.matrix(at, peer, hand, 5)
-        elif name == SIDES[0]:
-            await compare.observe(at, peer, hand, 5)
-        else:
-            await compare.answer(at, peer, hand)
+        await matrix.compare(channel.at("round", 1), peer, hand, 5)
         seconds, work = time.perf_counter() - begun, time.process_time() - worked
         channel.finish()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -203,9 +196,9 @@ async def _side(name: str, folder: Path, size: int, leakage: str) -> Row:
 
 
 def measure_growth(asked: list[str]) -> Iterator[Row]:
-    """Measures one round of so many ids; asked for are ids and leakage."""
-    for size, leakage in [(int(asked[0]), asked[1])] if asked else GROWTH:
-        yield one_round(size, leakage)
+    """Measures one round of so many ids."""
+    for size in [int(asked[0])] if asked else SIZES:
+        yield one_round(size)
 
 
 PARTS = {
@@ -215,7 +208,7 @@ PARTS = {
     "tls": measure_tls,
     "growth": measure_growth,
 }
-KEYS = ("k", "options", "latency ms", "variant", "splits", "ids", "leakage")
+KEYS = ("k", "options", "latency ms", "variant", "splits", "ids")
 
 
 def run(arguments: list[str]) -> None:

@@ -1,9 +1,8 @@
 """`suppress` by number of rare rows and encryption, over TLS as processes; and Adult split in two.
 
 Every tuple of the generated tables is rare at each party, and half of them occur at both, so that the number of rows is
-the number of rare rows. `python -m benchmarks suppress cost ENCRYPTION ROWS…|adult|three` runs a part (`three`: the
-sample's three hospitals); what was measured before is kept. The table Adult is looked for beside the project
-(shared/data/adult).
+the number of rare rows. `python -m benchmarks suppress cost ENCRYPTION ROWS…|adult` runs a part; what was measured
+before is kept. The table Adult is looked for beside the project (shared/data/adult).
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ import pyarrow as pa
 
 from benchmarks import _adult
 from benchmarks._measuring import Row, load, over_tls, run_parts
-from covey import samples
 from covey.party.simulate.deal import deal, seed_of
-from covey.protocols.suppress.layout import Bounds
-from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.as_printed.suppress.layout import Bounds
+from covey.protocols.as_printed.suppress.parameters import Parameters
 from covey.study import Study
 
 K = 10
@@ -40,7 +38,7 @@ PARTIES = "[parties.north]\n[parties.south]\n"
 
 def head(encryption: str, k: int) -> str:
     """The sections of the study before its columns."""
-    return _adult.head("suppress", "horizontal", k, f'encryption = "{encryption}"')
+    return _adult.head("suppress", "horizontal", k, f'encryption = "{encryption}"\ncompare = "bins"')
 
 
 def measure_cost(encryption: str, rows: int) -> Row:
@@ -120,29 +118,6 @@ def measure_adult(k: int, quasi: tuple[str, ...], encryption: str = "elgamal") -
     }  # fmt: skip
 
 
-def measure_three(asked: list[str]) -> Iterator[Row]:
-    """The sample's three hospitals by sex and postcode."""
-    for encryption in asked or ("elgamal", "waters"):
-        before = load()
-        with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-            folder = samples.copy("hospitals", Path(scratch, "sample"))
-            hospitals = Study.load(folder / "study.toml")
-            names, values = [party.name for party in hospitals.parties], hospitals.column("diagnosis").values
-            text = head(encryption, 5) + (
-                '[columns.sex]\nrole = "quasi"\nhierarchy = "flat"\n'
-                '[columns.postcode]\nrole = "quasi"\nhierarchy = "flat"\n'
-                f'[columns.diagnosis]\nrole = "sensitive"\nvalues = {list(values or ())}\n'
-            )
-            (folder / "three.toml").write_text(text + "".join(f"[parties.{name}]\n" for name in names))
-            data = {name: str(folder / f"{name}.csv") for name in names}
-            done = over_tls(Study.load(folder / "three.toml"), data, Path(scratch, "out"))
-        yield {
-            "encryption": encryption, "k": 5, "rows": done.summary["rows"], "cpu seconds": round(done.cpu, 1),
-            "suppressed rows": int(str(done.summary["suppressed_cells"])) // 2, **done.figures("bytes", "rounds"),
-            "load before": before,
-        }  # fmt: skip
-
-
 def measure_costs(asked: list[str]) -> Iterator[Row]:
     """Costs of an encryption at these numbers of rare rows, or of both at all."""
     for encryption in asked[:1] or ("waters", "elgamal"):
@@ -160,5 +135,5 @@ def measure_adults(asked: list[str]) -> Iterator[Row]:
 def run(arguments: list[str]) -> None:
     """Measures what is asked for, and keeps it in results/suppress.json."""
     keys = ("encryption", "rare rows a side", "columns", "k")
-    parts = {"cost": measure_costs, "adult": measure_adults, "three": measure_three}
+    parts = {"cost": measure_costs, "adult": measure_adults}
     run_parts("suppress", parts, keys, arguments)

@@ -46,20 +46,20 @@ def run(arguments: list[str]) -> None:
     run_parts("relay", parts, ("carrier", "latency_ms", "protocol"), arguments)
 
 
-def _lines(named: list[str]) -> Iterator[Row]:
+def _lines(choices: list[str]) -> Iterator[Row]:
     for latency in (0.0, LATENCY):
-        for scheme in named or SCHEMES:
+        for scheme in choices or SCHEMES:
             with tempfile.TemporaryDirectory() as folder:
                 if scheme == "direct":
                     roster = Town.found("ab", Path(folder)).roster
                     listen = roster["a"].address or Address("", 0)
-                    with _far(listen, latency) as shown:
-                        save_roster({**roster, "a": replace(roster["a"], address=shown)}, Path(folder))
+                    with _far(listen, latency) as target:
+                        save_roster({**roster, "a": replace(roster["a"], address=target)}, Path(folder))
                         yield _pair(scheme, latency, folder, "", str(listen))
                 else:
-                    found = Hamlet.found("ab", Path(folder), scheme)
-                    with found.broker() as hamlet, _far(hamlet.site.address, latency / 2) as shown:
-                        yield _pair(scheme, latency, folder, f"{scheme}://{shown}", hamlet.site.topic.hex())
+                    hamlet_plan = Hamlet.found("ab", Path(folder), scheme)
+                    with hamlet_plan.broker() as hamlet, _far(hamlet.site.address, latency / 2) as target:
+                        yield _pair(scheme, latency, folder, f"{scheme}://{target}", hamlet.site.topic.hex())
 
 
 @contextmanager
@@ -68,12 +68,12 @@ def _far(address: Address, latency: float) -> Iterator[Address]:
     if not latency:
         yield address
         return
-    places: list[Address] = []
+    addresses: list[Address] = []
     ready, over = threading.Event(), threading.Event()
 
     async def live() -> None:
-        async with _delaying(address, latency) as shown:
-            places.append(shown)
+        async with _delaying(address, latency) as target:
+            addresses.append(target)
             ready.set()
             await asyncio.to_thread(over.wait)
 
@@ -81,7 +81,7 @@ def _far(address: Address, latency: float) -> Iterator[Address]:
         living = pool.submit(asyncio.run, live())
         ready.wait(10)
         try:
-            yield places[0]
+            yield addresses[0]
         finally:
             over.set()
             living.result()
@@ -93,10 +93,10 @@ async def _delaying(address: Address, latency: float) -> AsyncIterator[Address]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.CancelledError):  # it may be cut off at the end
-            there, back = await asyncio.open_connection(address.host, address.port)
+            far_reader, far_writer = await asyncio.open_connection(address.host, address.port)
             async with asyncio.TaskGroup() as group:
-                group.create_task(_delay(reader, back, latency))
-                group.create_task(_delay(there, writer, latency))
+                group.create_task(_delay(reader, far_writer, latency))
+                group.create_task(_delay(far_reader, writer, latency))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
@@ -110,8 +110,8 @@ async def _delay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lat
 
     async def deliver() -> None:
         while True:
-            due, content = await road.get()
-            await asyncio.sleep(max(0.0, due - loop.time()))
+            moment, content = await road.get()
+            await asyncio.sleep(max(0.0, moment - loop.time()))
             if not content:
                 writer.close()
                 return
@@ -135,72 +135,74 @@ async def _delay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lat
         writer.close()
 
 
-def _pair(scheme: str, latency: float, folder: str, url: str, more: str) -> Row:
-    before = load()
+def _pair(scheme: str, latency: float, folder: str, url: str, site: str) -> Row:
+    load_before = load()
     frames, turns = (FEW_FRAMES, TURNS // 10) if latency else (FRAMES, TURNS)
     with ThreadPoolExecutor(2) as pool:
-        ends = [pool.submit(apart, party, name, folder, url, more, frames, turns) for name in "ab"]
+        ends = [pool.submit(apart, party, name, folder, url, site, frames, turns) for name in "ab"]
         sender, reader = (end.result() for end in ends)
     extra = max(float(str(end["extra_mb"])) for end in (sender, reader))
     return {"carrier": scheme, "latency_ms": round(1000 * latency), "mb_s": sender["mb_s"],
             "round_trip_ms": sender["round_trip_ms"], "sender_cpu_s": sender["cpu_s"], "reader_cpu_s": reader["cpu_s"],
-            "extra_memory_mb": extra, "load": before}  # fmt: skip
+            "extra_memory_mb": extra, "load": load_before}  # fmt: skip
 
 
-def party(name: str, folder: str, url: str, more: str, frames: int, turns: int) -> Row:
+def party(name: str, folder: str, url: str, site: str, frames: int, turns: int) -> Row:
     """Plays one of two parties in a process of its own; `more` is the topic at the relay, or where `a` listens."""
-    return asyncio.run(_party(name, Path(folder), url, more, frames, turns))
+    return asyncio.run(_party(name, Path(folder), url, site, frames, turns))
 
 
-async def _party(name: str, folder: Path, url: str, more: str, frames: int, turns: int) -> Row:
+async def _party(name: str, folder: Path, url: str, site: str, frames: int, turns: int) -> Row:
     relay, listen, roster = None, None, dict[str, Contact]()
     if url:
-        roster = {each: Contact.from_pem(each, (folder / f"{each}.pem").read_bytes()) for each in "ab"}
+        roster = {
+            party_name: Contact.from_pem(party_name, (folder / f"{party_name}.pem").read_bytes()) for party_name in "ab"
+        }
         pinned = Contact.from_pem("relay", (folder / "relay.pem").read_bytes()).certificate
-        relay = RelaySite(url, bytes.fromhex(more), pinned if url.startswith(("tls", "wss")) else None)
+        relay = RelaySite(url, bytes.fromhex(site), pinned if url.startswith(("tls", "wss")) else None)
     else:
-        roster, listen = load_roster(folder), Address.parse(more) if name == "a" else None
-    other = "b" if name == "a" else "a"
+        roster, listen = load_roster(folder), Address.parse(site) if name == "a" else None
+    peer = "b" if name == "a" else "a"
     meeting = partial(
         Meeting, name, roster, certificate=folder / f"{name}.pem", key=folder / f"{name}.key", listen=listen,
         relay=relay,
     )  # fmt: skip
     async with on_own_thread(lambda: meeting().held(120)) as link:
-        before = psutil.Process().memory_info().rss
-        block, extra, begun, cpu = bytes(FRAME), 0, time.perf_counter(), time.process_time()
-        for place in range(frames):
+        memory = psutil.Process().memory_info().rss
+        block, extra, start, cpu = bytes(FRAME), 0, time.perf_counter(), time.process_time()
+        for number in range(frames):
             if name == "a":
-                await link.send(other, block)
+                await link.send(peer, block)
             else:
-                await link.receive(other)
-            if place % 10 == 0:
-                extra = max(extra, psutil.Process().memory_info().rss - before)
-        await link.send(other, b"done")
-        await link.receive(other)
-        seconds, begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time() - cpu
+                await link.receive(peer)
+            if number % 10 == 0:
+                extra = max(extra, psutil.Process().memory_info().rss - memory)
+        await link.send(peer, b"done")
+        await link.receive(peer)
+        seconds, start, cpu = time.perf_counter() - start, time.perf_counter(), time.process_time() - cpu
         for _ in range(turns):
             if name == "a":
-                await link.send(other, b"there")
-                await link.receive(other)
+                await link.send(peer, b"there")
+                await link.receive(peer)
             else:
-                await link.receive(other)
-                await link.send(other, b"back")
-        trip = (time.perf_counter() - begun) / turns
+                await link.receive(peer)
+                await link.send(peer, b"back")
+        trip = (time.perf_counter() - start) / turns
     return {"mb_s": round(frames * FRAME / seconds / 1e6), "round_trip_ms": round(1000 * trip, 2),
             "extra_mb": round(extra / 1e6), "cpu_s": round(cpu, 2)}  # fmt: skip
 
 
-def _study(named: list[str]) -> Iterator[Row]:
-    for latency in [float(each) / 1000 for each in named] or (0.0, LATENCY):
+def _study(choices: list[str]) -> Iterator[Row]:
+    for latency in [float(text) / 1000 for text in choices] or (0.0, LATENCY):
         with tempfile.TemporaryDirectory() as scratch:
             folder = samples.copy("hospitals", Path(scratch) / "hospitals")
             study = Study.load(folder / "study.toml")
-            data = {each.name: str(folder / f"{each.name}.csv") for each in study.parties}
+            data = {member.name: str(folder / f"{member.name}.csv") for member in study.parties}
             yield from _both(study, data, Path(scratch), latency, str(study.protocol))
 
 
-def _protocols(named: list[str]) -> Iterator[Row]:
-    for name in named or [each for each in EVERY if each not in RESPONDENTS]:
+def _protocols(choices: list[str]) -> Iterator[Row]:
+    for name in choices or [protocol for protocol in EVERY if protocol not in RESPONDENTS]:
         with tempfile.TemporaryDirectory() as scratch:
             study = study_of(name, Path(scratch) / "study", 3, len(PEOPLE))
             data = write_hands(data_of(name, PEOPLE), Path(scratch) / "data")
@@ -211,10 +213,10 @@ def _both(study: Study, data: Mapping[str, str], scratch: Path, latency: float, 
     """A row for the direct run, and one for the same run over the relay."""
     direct = 0.0
     for carrier in ("direct", "relay"):
-        before, out, begun = load(), scratch / carrier, time.perf_counter()
+        load_before, target, start = load(), scratch / carrier, time.perf_counter()
         setting = SimulationSetting(seed_of(1), latency, relay=carrier == "relay")
-        made = simulate(study, data, out, setting).describe()
-        seconds = float(str(made["seconds"]))
+        summary = simulate(study, data, target, setting).describe()
+        seconds = float(str(summary["seconds"]))
         direct = direct or seconds
         yield {
             "carrier": carrier,
@@ -222,9 +224,9 @@ def _both(study: Study, data: Mapping[str, str], scratch: Path, latency: float, 
             "protocol": name,
             "seconds": seconds,
             "times_direct": round(seconds / direct, 2),
-            "from_call_to_files": round(time.perf_counter() - begun, 1),
-            "rounds": made["rounds"],
-            "megabytes": round(float(str(made["bytes"])) / 1e6, 1),
-            "release": str(made["release_sha256"])[:16],
-            "load": before,
+            "from_call_to_files": round(time.perf_counter() - start, 1),
+            "rounds": summary["rounds"],
+            "megabytes": round(float(str(summary["bytes"])) / 1e6, 1),
+            "release": str(summary["release_sha256"])[:16],
+            "load": load_before,
         }

@@ -29,21 +29,23 @@ def places(algorithm: str, k: int) -> list[tuple[int, int]]:
     built = build(
         build_table(read(source.batches([column.name for column in columns]), columns, source.name), study), k=k
     )
-    found = anonymize(built.problem, algorithm)
+    partition = anonymize(built.problem, algorithm)
     seats: dict[int, list[int]] = {}
-    for item, group, count in zip(found.item.tolist(), found.group.tolist(), found.count.tolist(), strict=True):
+    for item, group, count in zip(
+        partition.item.tolist(), partition.group.tolist(), partition.count.tolist(), strict=True
+    ):
         seats.setdefault(item, []).extend([group] * count)
     return [(item, seats[item].pop() if seats.get(item) else -1) for item in built.item_of_row.tolist()]
 
 
 def run(arguments: list[str]) -> None:
     for first, second in PAIRS:
-        both = zip(places(*first), places(*second), strict=True)
-        together = Counter((one[1], other[1]) for one, other in both)
-        people = sum(together.values())
-        few = sum(count for count in together.values() if count < K)
-        alone = sum(count for count in together.values() if count == 1)
+        pairs = zip(places(*first), places(*second), strict=True)
+        groups = Counter((first_seat[1], second_seat[1]) for first_seat, second_seat in pairs)
+        people = sum(groups.values())
+        exposed = sum(count for count in groups.values() if count < K)
+        singled_out = sum(count for count in groups.values() if count == 1)
         print(
-            f"{first[0]} at k = {first[1]}, then {second[0]} at k = {second[1]}: of {people:,} people {few:,} share "
-            f"both classes with fewer than {K - 1} others, {alone:,} with nobody"
+            f"{first[0]} at k = {first[1]}, then {second[0]} at k = {second[1]}: of {people:,} people "
+            f"{exposed:,} share both classes with fewer than {K - 1} others, {singled_out:,} with nobody"
         )

@@ -37,50 +37,50 @@ def run(arguments: list[str]) -> None:
     print_figures([*_rows("15 ms links", LATENCY), *_rows("without delay", 0.0)])
 
 
-def _rows(what: str, latency: float) -> list[tuple[str, str]]:
+def _rows(description: str, latency: float) -> list[tuple[str, str]]:
     trial = long_run()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         bare = _timed(trial, latency, None, None)
-        whole = _timed(trial, latency, root / "whole", None)
+        journaled = _timed(trial, latency, root / "whole", None)
         doom = Doom("b", "after send", int(1.8 * ROUNDS) + 12)
         _timed(trial, latency, root / "cut", doom)
-        again = _timed(trial, latency, root / "cut", None)
+        resumed = _timed(trial, latency, root / "cut", None)
         size = (root / "whole" / "b" / JOURNAL).stat().st_size
     read = 2 * ROUNDS * 8 * WIDTH
-    name = f"{ROUNDS} rounds among 3, {what}"
+    name = f"{ROUNDS} rounds among 3, {description}"
     return [
         (f"{name}: without a journal", f"{bare:.2f} s"),
-        (f"{name}: with a journal", f"{whole:.2f} s ({whole / bare - 1:+.0%})"),
-        (f"{name}: cut at 9/10, resumed", f"{again:.2f} s ({again / whole:.0%} of starting again)"),
+        (f"{name}: with a journal", f"{journaled:.2f} s ({journaled / bare - 1:+.0%})"),
+        (f"{name}: cut at 9/10, resumed", f"{resumed:.2f} s ({resumed / journaled:.0%} of starting again)"),
         (f"{name}: journal", f"{size / 1e6:.1f} MB for {read / 1e6:.1f} MB read ({size / read:.2f})"),
     ]
 
 
 def long_run() -> Trial:
     """Every round adds up what the round before gave."""
-    inputs = {name: np.arange(place, WIDTH + place, dtype=np.uint64) for place, name in enumerate(NAMES)}
+    inputs = {name: np.arange(index, WIDTH + index, dtype=np.uint64) for index, name in enumerate(NAMES)}
 
-    async def role(channel: Channel, mine: Words) -> object:
+    async def role(channel: Channel, vector: Words) -> object:
         for number in range(ROUNDS):
-            mine = mine + await secure_sum.total(channel.at(number), mine)
-        return int(mine.sum())
+            vector = vector + await secure_sum.total(channel.at(number), vector)
+        return int(vector.sum())
 
     vectors = dict(inputs)
     for _ in range(ROUNDS):
         total = secure_sum.ideal(vectors)
-        vectors = {name: own + total for name, own in vectors.items()}
-    return of_block("long", inputs, role, {name: int(own.sum()) for name, own in vectors.items()})
+        vectors = {name: vector + total for name, vector in vectors.items()}
+    return of_block("long", inputs, role, {name: int(vector.sum()) for name, vector in vectors.items()})
 
 
 def _timed(trial: Trial, latency: float, folder: Path | None, doom: Doom | None) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     ends = asyncio.run(play(trial, _slow(trial, latency, doom), 0 if doom or folder is None else 1, folder))
     if doom is None:
         _require(trial, ends)
     elif not doom.dead:
         raise RuntimeError("the party that was to be cut off has finished")
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def _slow(trial: Trial, latency: float, doom: Doom | None) -> Meet:

@@ -106,13 +106,13 @@ def _write(folder: Path) -> int:
         tree.up[LEVELS[column.name]][codes]
         for column, tree, codes in zip(table.quasi, table.trees, table.codes, strict=True)
     ])  # fmt: skip
-    own, _ = group(list(nodes), table.rows)
-    small = np.bincount(own)[own] < K
+    classes, _ = group(list(nodes), table.rows)
+    small = np.bincount(classes)[classes] < K
     nodes[:, small] = np.array([tree.root for tree in table.trees])[:, None]
     published = table.published(nodes, np.arange(table.rows))
     columns = {name: published.column(name).cast(pa.string()) for name in published.column_names}
     pa.csv.write_csv(pa.table(columns), folder / "release.csv")
-    return len(np.unique(own[~small])) + bool(small.any())
+    return len(np.unique(classes[~small])) + bool(small.any())
 
 
 def _people(rng: np.random.Generator) -> pa.Table:

@@ -55,11 +55,11 @@ def _carriers() -> Iterator[tuple[str, str]]:
         for turn in range(TURNS):
             await total(channel.at(turn), np.zeros(SMALL, dtype=np.uint64))
 
-    for what, role in ((f"{TURNS} sums of {SMALL} words among 3", small), ("one sum of 8 MiB among 3", large)):
+    for description, role in ((f"{TURNS} sums of {SMALL} words among 3", small), ("one sum of 8 MiB among 3", large)):
         memory = asyncio.run(_over_memory(role))
         tls = asyncio.run(_over_tls(role))
-        yield f"{what}, one process, memory", f"{memory:.2f} s"
-        yield f"{what}, one process, tls", f"{tls:.2f} s, {tls / memory:.1f} times memory"
+        yield f"{description}, one process, memory", f"{memory:.2f} s"
+        yield f"{description}, one process, tls", f"{tls:.2f} s, {tls / memory:.1f} times memory"
 
 
 def _many() -> Iterator[tuple[str, str]]:
@@ -86,9 +86,9 @@ def _big() -> Iterator[tuple[str, str]]:
 async def _play(link: Link, role: Callable[[Channel], Awaitable[None]]) -> float:
     rng = Rng(derive(seed_of(1), link.me))
     channel = await open_channel(link, rng, session=SESSION, recorder=Nothing())
-    begun = time.perf_counter()
+    start = time.perf_counter()
     await role(channel)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     await link.close()
     return seconds
 
@@ -116,7 +116,7 @@ def _processes(parties: int, words: int, turns: int) -> list[dict[str, float]]:
         save_roster(town.roster, Path(folder))
         with ThreadPoolExecutor(parties) as pool:
             started = [pool.submit(apart, party, name, folder, words, turns) for name in names]
-            return [{key: float(str(value)) for key, value in each.result().items()} for each in started]
+            return [{key: float(str(value)) for key, value in future.result().items()} for future in started]
 
 
 def party(name: str, folder: str, words: int, turns: int) -> Row:
@@ -125,18 +125,18 @@ def party(name: str, folder: str, words: int, turns: int) -> Row:
 
 
 async def _party(name: str, folder: Path, words: int, turns: int) -> Row:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     roster = load_roster(folder)
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     async with on_own_thread(lambda: Meeting(name, roster, certificate=certificate, key=key).held(120)) as link:
         channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
-        met = time.perf_counter() - begun
-        before = psutil.Process().memory_info().rss
-        begun = time.perf_counter()
+        met = time.perf_counter() - start
+        memory = psutil.Process().memory_info().rss
+        start = time.perf_counter()
         for turn in range(turns):
             answer = await total(channel.at(turn), np.arange(words, dtype=np.uint64))
             assert int(answer[-1]) == (words - 1) * len(roster)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         channel.finish()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"met": met, "seconds": seconds, "peak": peak, "extra": peak - before}
+    return {"met": met, "seconds": seconds, "peak": peak, "extra": peak - memory}

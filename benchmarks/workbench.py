@@ -28,17 +28,17 @@ def write(path: Path, rows: int) -> None:
     """The table: a person's number, ten columns that others may know, an illness and a bill."""
     rng = np.random.default_rng(SEED)
 
-    def words(name: str, many: int) -> pa.Array:
+    def words(name: str, size: int) -> pa.Array:
         return pa.DictionaryArray.from_arrays(
-            pa.array(rng.integers(0, many, rows), pa.int32()), pa.array([f"{name} {place}" for place in range(many)])
+            pa.array(rng.integers(0, size, rows), pa.int32()), pa.array([f"{name} {number}" for number in range(size)])
         ).cast(pa.string())
 
     days = np.datetime64("2020-01-01") + rng.integers(0, 1800, rows).astype("timedelta64[D]")
     columns = {
-        "patient_id": pa.array([f"p{place}" for place in range(rows)]),
+        "patient_id": pa.array([f"p{number}" for number in range(rows)]),
         "age": pa.array(np.clip(rng.normal(50, 20, rows), 0, 99).astype(np.int64)),
         "sex": words("sex", 3),
-        "postcode": pa.array([f"{place:05d}" for place in rng.integers(0, 9000, rows)]),
+        "postcode": pa.array([f"{number:05d}" for number in rng.integers(0, 9000, rows)]),
         "occupation": words("job", 40),
         "admission": pa.array(np.datetime_as_string(days)),
         "stay": pa.array(rng.integers(0, 60, rows)),
@@ -85,7 +85,7 @@ def run(arguments: list[str]) -> None:
                 "with partners": (f"/partners?study={STUDY}", "Make it a joint study"),
                 "jobs": ("/jobs", "Each runs in a process"),
             }
-            for what, (path, words) in pages.items():
-                print(f"{what:<22}  {timed(page, base + path, words):6.2f} s")
+            for description, (path, words) in pages.items():
+                print(f"{description:<22}  {timed(page, base + path, words):6.2f} s")
             memory = psutil.Process(server.process.pid).memory_info().rss
             print(f"memory of the server    {memory / 2**20:6.0f} MB")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.protocols.suppress.ideal import decide
-from covey.protocols.suppress.tuples import OwnTuples
+from covey.protocols.as_printed.suppress.ideal import decide
+from covey.protocols.as_printed.suppress.tuples import OwnTuples
 
 HEALTH = (("645-3032", "45"), ("645-3138", "25"), ("645-3138", "32"), ("645-3138", "26"), ("645-3084", "45"))
 Rows = list[tuple[str, ...]]

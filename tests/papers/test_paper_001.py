@@ -9,11 +9,9 @@ import pyarrow as pa
 import pytest
 
 from covey import table
-from covey.anonymizers.build import Built, build, released
-from covey.anonymizers.closure import closed
-from covey.anonymizers.figures import figures
+from covey.anonymizers.build import Built, build, figures, released
 from covey.anonymizers.hilbert import Cost, cut, hilbert
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Partition, Problem, closed
 from covey.hierarchy import Hierarchy, numbers
 from covey.measures import integer_costs
 from covey.study import Study

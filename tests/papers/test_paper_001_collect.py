@@ -8,9 +8,9 @@ from tests.harness.network import seed_of
 
 from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, opened
 from covey.crypto.rng import Rng
-from covey.protocols.collect import attack, index, privacy
-from covey.protocols.collect.line import cut_line
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import attack, index, privacy
+from covey.protocols.as_printed.collect.line import cut_line
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.study import Study
 
 EIGHT = """
@@ -21,7 +21,7 @@ partition = "respondents"
 [privacy]
 k = 2
 [protocol]
-method = "curve"
+as_printed = true
 b = 2
 rho = [10, 30]
 [columns.c]

@@ -15,13 +15,12 @@ from covey.anonymizers.datafly import datafly
 from covey.errors import Unmet
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.processes import SimulationSetting, simulate
-from covey.protocols.generalize import ideal
-from covey.protocols.generalize.contingency import Contingency
-from covey.protocols.generalize.local import Generalization
-from covey.protocols.generalize.parameters import Parameters
+from covey.protocols.as_printed.generalize import ideal
+from covey.protocols.as_printed.generalize.local import Generalization
+from covey.protocols.as_printed.generalize.matrix import Contingency
+from covey.protocols.as_printed.generalize.parameters import Parameters
 from covey.study import Study
 
-TIES = pytest.mark.parametrize("ties", ["first", "last"])
 FIRST = [{1, 3, 9}, {2, 4, 10}, {5, 11, 12}, {6, 7, 8}], [{1, 4, 10}, {2, 3, 9}, {5, 11, 12}, {6, 7, 8}]
 SECOND = [{1, 3, 9}, {2, 4, 5, 10, 11, 12}, {6, 7, 8}], [{1, 2, 3, 4, 9, 10}, {5, 11, 12}, {6, 7, 8}]
 COUNTS = (
@@ -57,19 +56,17 @@ def by_processes(folder: Path, options: str) -> Counter[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-@TIES
-def test_two_processes_publish_the_example_s_classes(ties: str, tmp_path: Path) -> None:
-    assert by_processes(tmp_path, f'leakage = "matrix"\nties = "{ties}"') == CLASSES
+def test_two_processes_publish_the_example_s_classes(tmp_path: Path) -> None:
+    assert by_processes(tmp_path, "") == CLASSES
 
 
 @pytest.mark.thorough
 def test_simulating_datafly_with_ties_to_the_last_column_publishes_table_2(tmp_path: Path) -> None:
-    assert by_processes(tmp_path, 'variant = "datafly"\nties = "last"') == TABLE_2
+    assert by_processes(tmp_path, 'variant = "datafly"') == TABLE_2
 
 
-@TIES
-def test_the_partitions_are_those_of_table_3_in_both_rounds(ties: str, tmp_path: Path) -> None:
-    study, tables = table_1(tmp_path, options=f'ties = "{ties}"')
+def test_the_partitions_are_those_of_table_3_in_both_rounds(tmp_path: Path) -> None:
+    study, tables = table_1(tmp_path)
     parties = [Generalization.of(tables[name], Parameters.of(study)) for name in ("p1", "p2")]
     assert tuple(groups_of(party.groups()) for party in parties) == FIRST
     for party in parties:
@@ -77,9 +74,8 @@ def test_the_partitions_are_those_of_table_3_in_both_rounds(ties: str, tmp_path:
     assert tuple(groups_of(party.groups()) for party in parties) == SECOND
 
 
-@TIES
-def test_the_counts_that_both_parties_see_are_the_paper_s_in_both_rounds(ties: str, tmp_path: Path) -> None:
-    study, tables = table_1(tmp_path, options=f'leakage = "matrix"\nties = "{ties}"')
+def test_the_counts_that_both_parties_see_are_the_paper_s_in_both_rounds(tmp_path: Path) -> None:
+    study, tables = table_1(tmp_path)
     outcomes = run_rounds(study, tables)
     played, _ = outcomes["p1"].unwrap()
     assert [found.groups for found in played] == [(4, 4), (3, 3)]

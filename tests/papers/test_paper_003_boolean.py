@@ -16,8 +16,8 @@ from tests.harness.spent import heard
 
 from covey.arrays import Bits
 from covey.errors import InputError
-from covey.protocols.cluster_rows import rings
-from covey.protocols.cluster_rows.rings import HASH, Hashed
+from covey.protocols.as_printed.cluster_rows import rings
+from covey.protocols.as_printed.cluster_rows.rings import HASH, Hashed
 from covey.wire import Channel
 
 

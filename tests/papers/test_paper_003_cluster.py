@@ -1,4 +1,4 @@
-"""Paper 003's Algorithm 3: the exact schedule finds, label for label, what the centralized algorithm finds.
+"""Paper 003's Algorithm 3: one exchange a turn finds, label for label, what the centralized algorithm finds.
 
 The centralized algorithm is run on everyone's records with the random choices that the parties made.
 """
@@ -16,26 +16,22 @@ from tests.harness.hospitals import draw_people, stream_of, study_of, trial_of
 from tests.harness.parties import run_parties
 from tests.harness.tiers import few_first
 
-from covey.anonymizers.clusters import clusters_of
-from covey.anonymizers.merging import agglomerate
-from covey.anonymizers.sequential import first_number, too_wide
+from covey.anonymizers.clusters import agglomerate, clusters_of
+from covey.anonymizers.sequential import first_number
 from covey.anonymizers.sweeping import sweep
 from covey.arrays import Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.errors import InputError
 from covey.party.session.data import load_table
 from covey.party.session.handshake import commit, session_digest
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
-from covey.protocols.cluster_rows import exact, guarded, ideal, paper
-from covey.protocols.cluster_rows.divide import close_jointly
-from covey.protocols.cluster_rows.exact import FITTED, ClusterSizes, RandomChoices
-from covey.protocols.cluster_rows.ideal import TrustedParty
-from covey.protocols.cluster_rows.parameters import Parameters
-from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
-from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.protocols.cluster_rows.role import Classes
+from covey.protocols.as_printed.cluster_rows import exact, ideal, paper
+from covey.protocols.as_printed.cluster_rows.exact import USUAL, ClusterSizes, RandomChoices
+from covey.protocols.as_printed.cluster_rows.ideal import TrustedParty
+from covey.protocols.as_printed.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
+from covey.protocols.as_printed.cluster_rows.problem import ClusterProblem, PublicClusters
+from covey.protocols.as_printed.cluster_rows.role import Classes
 from covey.protocols.protocol import SILENT
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -48,14 +44,13 @@ class Noted:
     """A party's random choices, written down as they are made."""
 
     start: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    attempts: int = 0
     leaving: dict[int, Longs] = field(default_factory=dict)
 
     def choices(self, channel: Channel) -> RandomChoices:
         drawn = RandomChoices.drawn(channel.rng)
 
-        def start(records: int, clusters: int, attempt: int) -> Longs:
-            self.start, self.attempts = drawn.start(records, clusters, attempt), attempt + 1
+        def start(records: int, clusters: int) -> Longs:
+            self.start = drawn.start(records, clusters)
             return self.start.copy()
 
         def split(number: int, label: Longs, large: Longs, clusters: int) -> Longs:
@@ -76,7 +71,7 @@ class Found:
     exactly: int
 
 
-def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = FITTED) -> Found:
+def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = USUAL) -> Found:
     noted = {name: Noted() for name in tables}
     disclosed = {name: Disclosures() for name in tables}
     records = sum(table.rows for table in tables.values())
@@ -121,7 +116,7 @@ def centralized(
     return numbers
 
 
-def compare(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = FITTED) -> Found:
+def compare(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = USUAL) -> Found:
     found = run_exact(problem, tables, sizes)
     together = np.concatenate([found.labels[name] for name in sorted(tables)])
     assert np.array_equal(together, centralized(problem, tables, found.noted, sizes.k1))
@@ -134,40 +129,17 @@ def test_other_sizes_of_first_and_large_clusters_give_the_centralized_labels_too
     trial = trial_of(study, draw_people(stream_of(7, "sizes"), "abc", 20, 30))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     problem = ClusterProblem.of(study, tables["a"].trees, None)
-    found = compare(problem, tables, ClusterSizes(k0=1.0, k1=3.0, fitted=False))
+    found = compare(problem, tables, ClusterSizes(k0=1.0, k1=3.0))
     assert found.clusters.sizes.max() > 6 >= compare(problem, tables).clusters.sizes.max()
 
 
-def test_sizes_are_for_the_papers_schedules() -> None:
-    with pytest.raises(InputError, match="k0 is for schedule = 'exact' or 'paper'"):
-        Parameters.of(study_of("cluster", options="k0 = 0.75"))
-    asked = Parameters.of(study_of("cluster", options='schedule = "exact"\nk0 = 0.75\nk1 = 2'))
-    assert (asked.k0, asked.k1) == (0.75, 2)
-
-
 @pytest.mark.parametrize("names", few_first(["abc", "ab", "abcde"]))
-def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names: str) -> None:
+def test_one_exchange_a_turn_gives_the_labels_of_the_centralized_algorithm(names: str) -> None:
     for seed in range(4):
         study = study_of("cluster", tuple(names), k=4)
         trial = trial_of(study, draw_people(stream_of(seed, "paper"), names, 1 if len(names) > 2 else 10, 40))
         tables = {name: table for name, table in trial.tables.items() if table is not None}
         compare(ClusterProblem.of(study, tables[names[0]].trees, None), tables)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("names", ["ab", "abc"])
-def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_the_centralized_labels(
-    names: str,
-) -> None:
-    """Forty random people of either sex and any age have nothing in common, and nobody gains by moving."""
-    study = study_of("cluster", tuple(names), k=80)
-    trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 150, 150))
-    tables = {name: table for name, table in trial.tables.items() if table is not None}
-    problem = ClusterProblem.of(study, tables["a"].trees, None)
-    assert problem.loss(run_exact(problem, tables, ClusterSizes(fitted=False)).clusters) == 1
-    found = compare(problem, tables)
-    assert min(each.attempts for each in found.noted.values()) > 1
-    assert problem.loss(found.clusters) < 1
 
 
 def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Table]:
@@ -176,12 +148,14 @@ def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Tab
 
 
 def adult_tables(
-    adult: Path, parties: int, k: int, rows: int | None, schedule: str = "guarded"
+    adult: Path, parties: int, k: int, rows: int | None, calls: str = "turn"
 ) -> tuple[Study, dict[str, Table]]:
-    text = (adult / "study.toml").read_text().replace("k = 10", f"k = {k}\nk_insider = 1")
+    text = (adult / "study.toml").read_text().replace("k = 10", f"k = {k}")
     text = text.replace('name = "adult"', 'name = "adult"\nprotocol = "cluster"\npartition = "horizontal"')
     text += 'values = ["<=50K", ">50K"]\n'
-    text += f'[protocol]\nschedule = "{schedule}"\n' + "".join(f"[parties.p{number}]\n" for number in range(parties))
+    text += f'[protocol]\nas_printed = true\ncalls = "{calls}"\n' + "".join(
+        f"[parties.p{number}]\n" for number in range(parties)
+    )
     (adult / "joint.toml").write_text(text)
     study = Study.load(adult / "joint.toml")
     tables = {}
@@ -209,11 +183,8 @@ def replay(
     ends = np.cumsum([tables[name].rows for name in names])[:-1]
     limits, nothing = problem.limits, np.zeros((codes.shape[1], 0), dtype=np.int64)
     number = first_number(codes.shape[1], problem.k)
-    for attempt in range(exact.SWEEPS):
-        label = np.concatenate([choices[name].start(tables[name].rows, number << attempt, attempt) for name in names])
-        state = clusters_of(problem.forest, limits, codes, nothing, label)
-        if not too_wide(problem.forest, state.size, state.cost):
-            break
+    label = np.concatenate([choices[name].start(tables[name].rows, number) for name in names])
+    state = clusters_of(problem.forest, limits, codes, nothing, label)
     for turn in range(exact.SWEEPS):
         moved = sweep(state, problem.forest, limits, 0, codes.shape[1])
         alive = np.flatnonzero(state.size > 0)
@@ -244,7 +215,7 @@ def choices_of(study: Study, seed: Secret) -> dict[str, RandomChoices]:
 
 def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int | None) -> None:
     """Processes over TLS write, byte for byte, what the centralized algorithm's labels make of the pooled records."""
-    study, tables = adult_tables(adult, parties, k, rows, schedule="exact")
+    study, tables = adult_tables(adult, parties, k, rows)
     problem = ClusterProblem.of(study, tables["p0"].trees, None)
     hands = write_hands(adult_hands(adult, study, rows), adult / "hands")
     simulate(study, hands, adult / "run", SimulationSetting(seed=seed_of(7)))
@@ -255,7 +226,7 @@ def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int 
     async def close(trusted: TrustedParty) -> Classes:
         me = trusted.me
         party = ideal.party(trusted, problem, tables[me].codes)
-        clusters = await close_jointly(party, labels[me], wide, np.ones(len(sizes), dtype=bool))
+        clusters = await exact.close_jointly(party, labels[me], wide, np.ones(len(sizes), dtype=bool))
         return Classes.of(problem, clusters, labels[me])
 
     due = ideal.released(study, tables, ideal.run(tables, close)).release
@@ -276,23 +247,6 @@ def test_processes_over_tls_release_what_the_centralized_labels_make_of_adult(
     equals_the_centralized_release(adult, parties, k, None)
 
 
-@pytest.mark.thorough
-def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adult: Path) -> None:
-    study, tables = adult_tables(adult, 3, 10, 900)
-    problem = ClusterProblem.of(study, tables["p0"].trees, None)
-    disclosed = {name: Disclosures() for name in tables}
-
-    async def role(channel: Channel) -> PublicClusters:
-        me = channel.me
-        party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
-        return (await guarded.search(party, 900))[1]
-
-    found = run_parties(dict.fromkeys(tables, role))["p0"].unwrap()
-    assert {each.exact for each in disclosed.values()} == {0}
-    assert {each.smallest for each in disclosed.values()} == {10}
-    assert problem.loss(found) < problem.loss(run_exact(problem, tables).clusters)
-
-
 def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rounds() -> None:
     study = study_of("cluster", tuple("abc"), k=4)
     trial = trial_of(study, draw_people(stream_of(2, "rings"), "abc", 8, 12))
@@ -305,7 +259,7 @@ def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rou
         me = channel.me
         party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
         choices = RandomChoices.drawn(channel.rng)
-        return (await exact.search(party, records, choices, paper.RandomisedSweeps(100, 100)))[0]
+        return (await exact.search(party, records, choices, paper.RingSweeps(100, 100)))[0]
 
     ends = run_parties(dict.fromkeys("abc", by_rings))
     once = run_exact(problem, tables)

@@ -15,16 +15,15 @@ from tests.papers.test_pycanon import Release, ask
 from covey.arrays import Longs
 from covey.errors import Aborted, Unmet
 from covey.judge import verify
-from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.in_process import simulate as simulate_here
 from covey.party.simulate.processes import SimulationSetting, simulate
-from covey.protocols.cluster_rows import diversity, guarded, ideal
-from covey.protocols.cluster_rows.diversity import DiversityRule
-from covey.protocols.cluster_rows.ideal import TrustedParty
-from covey.protocols.cluster_rows.party import SearchParty
-from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.protocols.cluster_rows.role import sensitive
+from covey.protocols.as_printed.cluster_rows import diversity, exact, ideal
+from covey.protocols.as_printed.cluster_rows.diversity import DiversityRule
+from covey.protocols.as_printed.cluster_rows.ideal import TrustedParty
+from covey.protocols.as_printed.cluster_rows.party import SearchParty
+from covey.protocols.as_printed.cluster_rows.problem import ClusterProblem, PublicClusters
+from covey.protocols.as_printed.cluster_rows.role import sensitive
 from covey.study import Study
 from covey.table import Table
 
@@ -38,7 +37,7 @@ def occupation_study(adult: Path, wanted: float, parties: int = 3, k: int = 10) 
     columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in QUASI)
     (adult / "joint.toml").write_text(
         '[study]\nname = "adult"\nprotocol = "cluster"\npartition = "horizontal"\n'
-        f"[privacy]\nk = {k}\nl = {wanted}\n{columns}"
+        f'[protocol]\nas_printed = true\ncalls = "turn"\n[privacy]\nk = {k}\nl = {wanted}\n{columns}'
         f'[columns.occupation]\nrole = "sensitive"\nvalues = [{values}]\n'
         + "".join(f"[parties.p{number}]\n" for number in range(parties))
     )
@@ -82,49 +81,6 @@ def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(adult: Path, wanted:
 Found = tuple[Longs, PublicClusters]
 
 
-def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
-    """The loss with l after merging, and after moves within l."""
-    study = occupation_study(adult, wanted)
-    tables: dict[str, Table] = {}
-    for name, hand in hands_of(adult, study, rows).items():
-        table = load_table(study, name, hand)
-        assert table is not None
-        tables[name] = table
-    problem = ClusterProblem.of(study, tables["p0"].trees, None)
-    hands = {name: table.codes for name, table in tables.items()}
-    labels, clusters = ideal.search(problem, hands)
-
-    async def keep_l(trusted: TrustedParty) -> tuple[float, float]:
-        me = trusted.me
-        party = ideal.party(trusted, problem, hands[me])
-        rule = DiversityRule.of(wanted, sensitive(study, tables[me]))
-        label, merged = await diversity.merge_short(party, rule, labels[me], clusters)
-        moved = (await guarded.move_within_l(party, label, merged, rule))[1]
-        return problem.loss(merged), problem.loss(moved)
-
-    return ideal.run(hands, keep_l)["p0"]
-
-
-@pytest.mark.thorough
-def test_a_class_that_makes_up_for_what_another_lacks_is_worth_the_way(
-    adult: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    merged, moved = in_the_clear(adult, 3, 3000)
-    monkeypatch.setattr(diversity, "FIRST", 1)
-    monkeypatch.setattr(diversity, "NEAR", 1)
-    nearest, _ = in_the_clear(adult, 3, 3000)
-    assert moved < merged < nearest
-
-
-def test_records_move_within_l_and_the_run_equals_the_ideal() -> None:
-    study = study_of("cluster", k=4, privacy="l = 2")
-    trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
-    ends = harness.run(trial)
-    assert harness.answers(trial, ends) == trial.ideal
-    steps = {line.step for line in harness.lines(ends)}
-    assert any(step.startswith("cluster/mend/within/sweep/0/turn") for step in steps)
-
-
 def merged_plainly(problem: ClusterProblem, slack: Longs, clusters: PublicClusters) -> tuple[Longs, PublicClusters]:
     """Each class's place and the classes, merged by the joint slack itself: without tests, without public bounds."""
     place, bad = np.arange(len(clusters)), slack < 0
@@ -140,6 +96,18 @@ def merged_plainly(problem: ClusterProblem, slack: Longs, clusters: PublicCluste
     return place, clusters
 
 
+def searched(problem: ClusterProblem, tables: dict[str, Table]) -> tuple[dict[str, Longs], PublicClusters]:
+    """Each party's labels and the clusters, in the clear."""
+    records = sum(table.rows for table in tables.values())
+
+    async def part(trusted: TrustedParty) -> Found:
+        party = ideal.party(trusted, problem, tables[trusted.me].codes)
+        return await exact.search(party, records, exact.RandomChoices.drawn(trusted.rng), exact.FullSweeps())
+
+    found = ideal.run(tables, part)
+    return {name: label for name, (label, _) in found.items()}, next(iter(found.values()))[1]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("wanted", [2, 2.5])
 def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
@@ -148,9 +116,11 @@ def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
         people = draw_people(stream_of(seed, "plainly"), SITES, 20, 30)
         tables = dict(_tables(trial_of(study_of("cluster", k=3), people)))
         problem = ClusterProblem.of(study, tables["east"].trees)
-        labels, clusters = ideal.search(problem, {name: table.codes for name, table in tables.items()})
+        labels, clusters = searched(problem, tables)
         rules = {name: DiversityRule.of(wanted, sensitive(study, table)) for name, table in tables.items()}
-        slack = np.sum([rules[name].slack(labels[name], len(clusters)) for name in tables], axis=0)
+        counts = np.sum([rules[name].counts(labels[name], len(clusters)) for name in tables], axis=0)
+        share = rules["east"].wanted
+        slack = share.denominator * clusters.sizes[:, np.newaxis] - share.numerator * counts
 
         async def merge(
             trusted: TrustedParty, among: ClusterProblem = problem, before: PublicClusters = clusters
@@ -164,21 +134,6 @@ def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
         assert (slack < 0).any()
         assert found["east"][1].digest() == plainly.digest()
         assert all(np.array_equal(label, place[labels[name]]) for name, (label, _) in found.items())
-
-
-def test_units_of_slack_add_up_to_what_there_is_and_no_party_has_more_than_its_part() -> None:
-    random = np.random.default_rng(5)
-    levels = random.integers(0, 40, (30, 5))
-    for parties in (3, 4, 10):
-        dealt = [diversity.deal_slack(levels, parties, place) for place in range(parties)]
-        assert np.array_equal(np.sum(dealt, axis=0), levels)
-        assert all((part <= -(-levels // parties)).all() and (part >= levels // parties).all() for part in dealt)
-
-
-def test_slack_is_what_a_class_can_still_take() -> None:
-    rule = DiversityRule.of(1.5, [(np.array([0, 0, 1, 1, 1]), 2)])  # l = 3 / 2: two of three at most
-    assert rule.slack(np.zeros(5, dtype=np.int64), 1).tolist() == [[2 * 5 - 3 * 2, 2 * 5 - 3 * 3]]
-    assert (rule.leaving, rule.joining) == (2, 1)
 
 
 def test_an_infeasible_l_ends_a_run_and_names_the_largest_feasible_one() -> None:
@@ -207,7 +162,7 @@ def _columns(table: Table) -> dict[str, list[str]]:
 
 def test_classes_that_do_not_keep_l_are_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parties that do not merge what falls short: it shows when the classes are opened, and everyone stops."""
-    study = study_of("cluster", k=4, privacy="l = 2\nk_insider = 1")
+    study = study_of("cluster", k=4, privacy="l = 2")
     trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
 
     async def lazy(

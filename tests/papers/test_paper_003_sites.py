@@ -16,9 +16,9 @@ from covey.arrays import Ints
 from covey.errors import Unmet
 from covey.party.session.data import load_table
 from covey.protocols import find
-from covey.protocols.cluster_rows import exact, ideal, sites
-from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.protocols.cluster_rows.state import State, write_state
+from covey.protocols.as_printed.cluster_rows import exact, ideal, sites
+from covey.protocols.as_printed.cluster_rows.problem import ClusterProblem, PublicClusters
+from covey.protocols.as_printed.cluster_rows.state import State, write_state
 from covey.study import Study
 
 TOWNS = {"San Francisco": "1 2 3", "Oakland": "3 4 5", "Palo Alto": "6 7", "San Jose": "7 8"}
@@ -31,6 +31,9 @@ partition = "horizontal"
 [privacy]
 k = 2
 site_l = {sites}
+[protocol]
+as_printed = true
+calls = "turn"
 [columns.location]
 role = "quasi"
 hierarchy = "flat"
@@ -138,7 +141,8 @@ partition = "horizontal"
 k = 4
 site_l = 2
 [protocol]
-schedule = "{schedule}"
+as_printed = true
+calls = "{calls}"
 [columns.town]
 role = "quasi"
 hierarchy = "town.csv"
@@ -149,11 +153,11 @@ hierarchy = {{ min = 0, max = 15, steps = [2, 4, 8] }}
 """
 
 
-def quarters(home: Path, schedule: str, sites: int, seed: int, rows: int) -> Trial:
+def quarters(home: Path, calls: str, sites: int, seed: int, rows: int) -> Trial:
     """Most of a site's people come from its own three towns, of which some are nobody else's."""
     (home / "town.csv").write_text("".join(f"t{town};g{town // 3};*\n" for town in range(9)))
     names = ("east", "north", "south")[:sites]
-    study = Study.parse(QUARTERS.format(schedule=schedule) + "".join(f"[parties.{name}]\n" for name in names), home)
+    study = Study.parse(QUARTERS.format(calls=calls) + "".join(f"[parties.{name}]\n" for name in names), home)
     stream, tables = stream_of(seed, "quarters"), {}
     for place, name in enumerate(names):
         towns = [3 * place + stream.below(3) if stream.below(10) < 7 else stream.below(9) for _ in range(rows)]
@@ -166,11 +170,11 @@ def quarters(home: Path, schedule: str, sites: int, seed: int, rows: int) -> Tri
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
-    ("schedule", "sites", "seed", "rows"),
-    [*(("exact", 3, seed, 20) for seed in range(3)), ("exact", 2, 0, 20), ("paper", 3, 0, 8)],
+    ("calls", "sites", "seed", "rows"),
+    [*(("turn", 3, seed, 20) for seed in range(3)), ("turn", 2, 0, 20), ("ring", 3, 0, 8)],
 )
-def test_no_schedule_says_a_label_that_too_few_sites_support(
-    schedule: str, sites: int, seed: int, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_turn_says_a_label_that_too_few_sites_support(
+    calls: str, sites: int, seed: int, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[Ints] = []
 
@@ -179,7 +183,7 @@ def test_no_schedule_says_a_label_that_too_few_sites_support(
         return write_state(problem, clusters)
 
     monkeypatch.setattr(exact, "write_state", heard)
-    trial = quarters(tmp_path, schedule, sites, seed, rows)
+    trial = quarters(tmp_path, calls, sites, seed, rows)
     (content,) = set(harness.answers(trial, harness.run(trial, seed=seed)).values())
     assert isinstance(content, bytes)
     problem, _ = problem_of(trial)

@@ -16,12 +16,12 @@ import pyarrow.csv
 import pytest
 
 from covey.judge import verify
-from covey.judge.presence import judge_presence
 from covey.judge.released import read_release
+from covey.judge.risk import judge_presence
 from covey.measures import discernibility
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.processes import SimulationSetting, simulate
-from covey.protocols.federate.score import dummy_entropy
+from covey.protocols.as_printed.federate.score import dummy_entropy
 from covey.sources import connect
 from covey.study import Study
 
@@ -39,6 +39,7 @@ partition = "vertical"
 k = 2
 {delta}
 [protocol]
+as_printed = true
 population = "population.csv"
 candidates = 0
 [columns.user]

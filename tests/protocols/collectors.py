@@ -12,8 +12,8 @@ from tests.harness.harness import End, run
 from tests.harness.trial import Trial
 
 from covey.arrays import Longs
-from covey.protocols.collect import collector
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect import collector
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.study import Study
 
 

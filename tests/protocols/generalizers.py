@@ -13,11 +13,11 @@ from tests.papers.test_paper_002 import AREAS, POSITIONS, ROWS, SALARIES
 
 from covey.arrays import Longs
 from covey.party.session.data import load_table
-from covey.protocols.generalize import rounds
-from covey.protocols.generalize.compare import Grouped, Regrouped, Resized, Sizes
-from covey.protocols.generalize.local import Generalization
-from covey.protocols.generalize.parameters import Parameters
-from covey.protocols.generalize.rounds import Round
+from covey.protocols.as_printed.generalize import rounds
+from covey.protocols.as_printed.generalize.local import Generalization
+from covey.protocols.as_printed.generalize.matrix import Grouped, Regrouped, Resized, Sizes
+from covey.protocols.as_printed.generalize.parameters import Parameters
+from covey.protocols.as_printed.generalize.rounds import Round
 from covey.protocols.shared.columns import meeting
 from covey.study import Study
 from covey.table import Table
@@ -31,6 +31,7 @@ partition = "vertical"
 [privacy]
 k = {k}
 [protocol]
+as_printed = true
 {options}
 [columns.id]
 role = "key"

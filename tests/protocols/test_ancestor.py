@@ -17,9 +17,9 @@ from tests.harness.strategies import hierarchies
 
 from covey.errors import InputError, PeerError
 from covey.hierarchy import Hierarchy, numbers
-from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.ancestor import COST, Present, leakage
-from covey.protocols.cluster_rows.descent import NOTHING, Nodes
+from covey.protocols.as_printed.cluster_rows import ancestor
+from covey.protocols.as_printed.cluster_rows.ancestor import COST, Present, leakage
+from covey.protocols.as_printed.cluster_rows.descent import NOTHING, Nodes
 from covey.wire import Channel, chunks
 
 

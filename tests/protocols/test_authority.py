@@ -31,6 +31,8 @@ protocol = "suppress"
 [privacy]
 k = 2
 [protocol]
+as_printed = true
+compare = "bins"
 epoch = "{epoch}"
 [columns.x]
 role = "quasi"

@@ -18,8 +18,8 @@ from tests.harness.town import Town
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import hash_to_group
 from covey.errors import Aborted, InputError, PeerError
-from covey.protocols.federate import cardinality
-from covey.protocols.federate.cardinality import COST, LEAKAGE, count_common, ideal
+from covey.protocols.as_printed.federate import cardinality
+from covey.protocols.as_printed.federate.cardinality import COST, LEAKAGE, count_common, ideal
 from covey.secure import lists
 from covey.wire import Channel, chunks
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,24 +14,22 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 from tests.harness import harness
-from tests.harness.cluster_cases import CLUSTER_CASES
+from tests.harness.cluster_cases import CLUSTER_CASES, same_choices
 from tests.harness.hospitals import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
-from covey.arrays import Ints, Longs
 from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.simulate.in_process import simulate
-from covey.protocols import cluster_rows as cluster
 from covey.protocols import of_study
-from covey.protocols.cluster_rows import diversity, exact, ideal, insiders, paper, state
-from covey.protocols.cluster_rows.ideal import TrustedParty
-from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
-from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.protocols.cluster_rows.role import JointCounts
-from covey.protocols.cluster_rows.state import OwnRecords, State, read_state, write_state
+from covey.protocols.as_printed import cluster_rows as cluster
+from covey.protocols.as_printed.cluster_rows import diversity, exact, paper, state
+from covey.protocols.as_printed.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
+from covey.protocols.as_printed.cluster_rows.problem import ClusterProblem, PublicClusters
+from covey.protocols.as_printed.cluster_rows.role import JointCounts
+from covey.protocols.as_printed.cluster_rows.state import OwnRecords, State, read_state, write_state
 from covey.protocols.protocol import SILENT
 from covey.protocols.shared import rows
 from covey.protocols.shared.agree import agree
@@ -68,19 +66,20 @@ STUDIES = {
     "l": study_of("cluster", privacy="l = 2"),
     "l of a fraction": study_of("cluster", FIVE, privacy="l = 1.5"),
     "l of two": study_of("cluster", PAIR, privacy="l = 2"),
-    "insider": study_of("cluster", k=4, privacy="k_insider = 3"),
-    "insider of two": study_of("cluster", PAIR, privacy="k_insider = 2"),
-    "part": study_of("cluster", k=4, privacy="most_of_a_class = 0.6"),
-    "part of two": study_of("cluster", PAIR, privacy="k_insider = 1\nmost_of_a_class = 0.7"),
-    "strict": study_of("cluster", options='schedule = "strict"', privacy="l = 1.5"),
-    "strict of two": study_of("cluster", PAIR, options='schedule = "strict"'),
+    "ring": study_of("cluster", options='calls = "ring"'),
     "shuffled": study_of("cluster", note=True),
     "shuffled, sizes public": study_of("cluster", note=True, head='sizes = "public"'),
     "entropy": study_of("cluster", privacy='[utility]\nmeasure = "em"'),
 }  # fmt: skip
 
 
+@pytest.fixture
+def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    same_choices(monkeypatch)
+
+
 @pytest.mark.few(5)
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_release_is_what_a_trusted_party_would_publish(name: str) -> None:
     for seed in range(2):
@@ -92,7 +91,8 @@ def test_the_release_is_what_a_trusted_party_would_publish(name: str) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["three", "l", "five", "insider"])
+@pytest.mark.usefixtures("same_draws")
+@pytest.mark.parametrize("name", ["three", "l", "five"])
 def test_an_independent_judge_finds_what_the_study_asks_for(name: str, tmp_path: object) -> None:
     trial = drawn(7, STUDIES[name], 8, 20)
     content = released(trial)
@@ -111,18 +111,6 @@ def test_the_same_seed_sends_the_same_bytes_and_another_does_not() -> None:
     assert digests[0] != digests[2]
 
 
-def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None:
-    study = STUDIES["three"]
-    trial = drawn(5, study, 10, 20)
-    table = {name: _frame(trial, name) for name in trial.names}
-    ledger = simulate(study, table, seed=3).ledger["north"]
-    (sentence,) = [line for line in ledger if "all of this in numbers" in line]
-    smallest = re.search(r"each of (\d+) records or more; none is of a single record", sentence)
-    assert smallest is not None
-    assert int(smallest[1]) >= study.privacy.k
-    assert any("as long as no 2 of the 3 parties put together" in line for line in ledger)
-
-
 def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everyone is alike: lone records join others, and no turn leaves a cluster of one."""
     measured: list[PublicClusters] = []
@@ -133,7 +121,7 @@ def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeyp
         measured.append(found)
         return found
 
-    study = study_of("cluster", k=3, options='schedule = "exact"')
+    study = study_of("cluster", k=3)
     trial = trial_of(study, {name: [(1, "F", "flu")] for name in SITES})
     monkeypatch.setattr(exact, "measure", watched)  # not before: the ideal measures too
     ledger = simulate(study, {name: _frame(trial, name) for name in trial.names}, seed=3).ledger["north"]
@@ -184,47 +172,6 @@ def _frame(trial: Trial, name: str) -> pa.Table:
     return pa.table({column.name: cells[column.name] for column in trial.study.columns})
 
 
-def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_none() -> None:
-    study = study_of("cluster", k=6, privacy="k_insider = 5")
-    trial = drawn(3, study, 15, 40)
-    tables = {name: table for name, table in trial.tables.items() if table is not None}
-    problem = ClusterProblem.of(study, tables["east"].trees, None)
-    codes = {name: table.codes for name, table in tables.items()}
-    labels, clusters = ideal.search(problem, codes)
-    before = fewest_others(labels, clusters)
-    labels, clusters = without_few(problem, codes, labels, clusters, 5)
-    assert before < 5 <= fewest_others(labels, clusters)
-    assert released(trial) == trial.ideal["east"]
-
-
-def without_few(
-    problem: ClusterProblem,
-    codes: Mapping[str, Ints],
-    labels: Mapping[str, Longs],
-    clusters: PublicClusters,
-    fewest: int,
-) -> tuple[dict[str, Longs], PublicClusters]:
-    """What `merge_few` makes of everyone's labels, in the clear."""
-
-    async def merged(trusted: TrustedParty) -> tuple[Longs, PublicClusters]:
-        me = trusted.me
-        return await insiders.merge_few(ideal.party(trusted, problem, codes[me]), labels[me], clusters, fewest)
-
-    found = ideal.run(labels, merged)
-    return {name: label for name, (label, _) in found.items()}, found["east"][1]
-
-
-def fewest_others(labels: Mapping[str, np.ndarray], clusters: PublicClusters) -> int:
-    """The fewest records of others that a party sees in a cluster where it sees some, counted one by one."""
-    fewest = 10**9
-    for number in range(len(clusters)):
-        owners = Counter(name for name, label in labels.items() for each in label if each == number)
-        for name in labels:
-            others = owners.total() - owners[name]
-            fewest = min(fewest, others) if others else fewest
-    return fewest
-
-
 def test_fewer_than_k_records_in_all_end_the_run() -> None:
     with pytest.raises(Unmet, match="fewer than k = 30 records"):
         drawn(0, study_of("cluster", k=30), 2, 4)
@@ -259,8 +206,8 @@ def without_weight(study: Study) -> Study:
     ("study", "says"),
     [
         (study_of("cluster", privacy='l = 2\ndiversity = "entropy"'), "l by frequency"),
-        (study_of("cluster", PAIR, options='schedule = "paper"'), "three parties or more"),
-        (study_of("cluster", options='start = "paper"'), "start is for schedule = 'exact' or 'paper'"),
+        (study_of("cluster", PAIR, options='calls = "ring"'), "three parties or more"),
+        (study_of("cluster", options='calls = "turn"\nalpha = "private"'), 'is for calls = "ring"'),
         (without_values(study_of("cluster", privacy="l = 2")), "list its values in the study"),
         (without_weight(study_of("cluster")), "every quasi column has weight = 0"),
     ],
@@ -310,23 +257,6 @@ def one_class(study: Study) -> tuple[ClusterProblem, PublicClusters]:
     return problem, PublicClusters(np.array([9]), problem.flat(roots))
 
 
-def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> None:
-    problem, clusters = one_class(study_of("cluster"))
-
-    async def role(channel: Channel) -> object:
-        mine = np.zeros(7 if channel.me == "east" else 1, dtype=np.int64)
-        codes = np.zeros((2, len(mine)), dtype=np.int32)
-        party = SearchParty(SecureBlocks.over(channel), problem, codes, SILENT, Disclosures())
-        return await insiders.merge_few(party.at("few"), mine, clusters, 3)
-
-    error = run_parties(dict.fromkeys(SITES, role))["east"].error
-    assert isinstance(error, Unmet)
-    assert "fewer than k_insider = 3 of others" in str(error)
-    labels = {name: np.zeros(7 if name == "east" else 1, dtype=np.int64) for name in SITES}
-    with pytest.raises(Unmet, match=re.escape(str(error))):  # a trusted party refuses, too
-        without_few(problem, dict.fromkeys(SITES, np.zeros((2, 1), dtype=np.int32)), labels, clusters, 3)
-
-
 def test_one_class_that_falls_short_of_l_cannot_be_mended() -> None:
     problem, clusters = one_class(study_of("cluster"))
     nobody = np.zeros((1, 0), dtype=np.int64)
@@ -374,20 +304,19 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     roots = [tree.root for tree in problem.trees]
     before = PublicClusters(np.array([4, 5]), problem.flat(np.array([roots, roots], dtype=np.int32)))
     held = OwnRecords.of(problem, np.array([[1, 9], [0, 1]], dtype=np.int32), np.array([1, 1]), 2)
-    said = read_state(write_state(problem, before), problem, before, held, "x", "turn", keep=3)
+    said = read_state(write_state(problem, before), problem, before, held, "x", "turn")
     assert said.digest() == before.digest()
     for sizes, nodes, reason in (
         ((4, 5, 6), (*roots, *roots, *roots), "3 clusters"),
         ((4, 5), (*roots, *roots, *roots), "2 clusters of 6 nodes"),
         ((4, 5, 0), (*roots, *roots), "3 clusters of 4 nodes"),
         ((4, 6), (*roots, *roots), "another number of records"),
-        ((2, 7), (*roots, *roots), "fewer than 3"),
         ((4, 5), (*roots, roots[0], 99), "none of its hierarchy"),
         ((4, 5), (*roots, roots[0], -1), "none of its hierarchy"),
         ((4, 5), (*roots, 1, roots[1]), "leave out records of this party"),
     ):
         with pytest.raises(PeerError, match=reason):
-            read_state(state_of(sizes, nodes), problem, before, held, "x", "turn", keep=3)
+            read_state(state_of(sizes, nodes), problem, before, held, "x", "turn")
     with pytest.raises(PeerError, match="another number of records"):  # where clusters may have any size, none below 0
         read_state(state_of((2**64 - 1, 10), (*roots, *roots)), problem, before, held, "x", "turn")
     with pytest.raises(PeerError, match="leave out records of this party"):
@@ -401,7 +330,8 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("options", ["", 'schedule = "exact"'])
+@pytest.mark.usefixtures("same_draws")
+@pytest.mark.parametrize("options", ["", 'calls = "ring"'])
 def test_many_clusters_are_said_in_several_messages(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trial = drawn(5, study_of("cluster", options=options), 10, 14)
     whole = harness.run(trial)
@@ -414,35 +344,6 @@ def test_many_clusters_are_said_in_several_messages(options: str, monkeypatch: p
     assert max(said[1]) < max(said[0])
 
 
-def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> None:
-    young: Person = (1, "F", "flu")
-    old: Person = (12, "M", "none")
-    hands = (
-        {"east": [young] * 4, "north": [young, old], "south": [old] * 4},
-        {"east": [young], "north": [young] * 4 + [old] * 4, "south": [old]},
-    )
-    for note in (False, True):
-        shapes = []
-        for people in hands:
-            study = study_of("cluster", note=note, privacy="k_insider = 1")
-            trial = trial_of(study, people, {name: ["same"] * len(people[name]) for name in SITES})
-            shapes.append([(e.sender, e.step, e.tag, e.size) for e in harness.lines(harness.run(trial))])
-        assert shapes[0] == shapes[1]
-
-
-def test_merging_takes_the_nearest_cluster_and_adds_sizes_up() -> None:
-    study = study_of("cluster")
-    problem = ClusterProblem.of(study, [column.tree() for column in study.quasi], None)
-    age, sex = problem.trees
-    nodes = np.array([[age.encode([text])[0], sex.encode(["F"])[0]] for text in ("0", "1", "12")], dtype=np.int32)
-    merged, place = insiders.merge_nearest(
-        problem, PublicClusters(np.array([3, 3, 3]), problem.flat(nodes)), np.array([0])
-    )
-    assert place.tolist() == [0, 0, 1]
-    assert merged.sizes.tolist() == [6, 3]
-    assert age.labels[problem.local(merged.boxes)[0, 0]] == "[0, 1]"
-
-
 def test_a_row_that_is_none_is_refused() -> None:
     async def role(channel: Channel) -> None:
         for raw in (b"", b"\x00", b"\x92\x05\x90", b"\x92\x00\x91\xa1x"):
@@ -452,6 +353,7 @@ def test_a_row_that_is_none_is_refused() -> None:
     run_parties(dict.fromkeys("abc", role))["a"].unwrap()
 
 
+@pytest.mark.usefixtures("same_draws")
 def test_every_value_of_the_sensitive_column_survives() -> None:
     trial = drawn(9, STUDIES["three"], 10, 20)
     tables = [table for table in trial.tables.values() if table is not None]
@@ -468,7 +370,7 @@ def test_the_protocol_is_listed() -> None:
 
 @pytest.mark.thorough
 def test_every_message_is_declared_in_the_script_and_one_that_is_not_is_found() -> None:
-    trials = [drawn(1, study, 8, 14) for name, study in STUDIES.items() if name in ("l", "two", "shuffled", "strict")]
+    trials = [drawn(1, study, 8, 14) for name, study in STUDIES.items() if name in ("l", "two", "shuffled", "ring")]
     trials += [case.smallest() for case in CLUSTER_CASES]
     for trial in trials:
         said = harness.lines(harness.run(trial))

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.harness.columns_cases import THREE, TWO, draw_people, judged, stream_of, study_of, tables_of, trial_of
+from tests.harness.columns_cases import THREE, TWO, draw_people, stream_of, study_of, tables_of, trial_of
 from tests.harness.harness import answers, run, spent
-from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
@@ -18,14 +17,14 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.judge import verify
 from covey.protocols import find, of_study
-from covey.protocols.cluster_columns import argmin, clustering, ideal
-from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.clustering import Clustering
-from covey.protocols.cluster_columns.own_columns import OwnColumns, parts_of, row_starts
-from covey.protocols.cluster_columns.parameters import CAP, SCALE, Parameters
-from covey.protocols.cluster_columns.questions import Cuts, Decision, row_argmin
-from covey.protocols.cluster_columns.randomness import public_draws
-from covey.protocols.cluster_columns.role import add_up_figures, collect_cuts, decide
+from covey.protocols.as_printed.cluster_columns import argmin, ideal
+from covey.protocols.as_printed.cluster_columns.algorithm import search
+from covey.protocols.as_printed.cluster_columns.clustering import Clustering
+from covey.protocols.as_printed.cluster_columns.own_columns import OwnColumns, row_starts
+from covey.protocols.as_printed.cluster_columns.parameters import CAP, Parameters
+from covey.protocols.as_printed.cluster_columns.questions import Decision, row_argmin
+from covey.protocols.as_printed.cluster_columns.randomness import public_draws
+from covey.protocols.as_printed.cluster_columns.role import add_up_figures, decide
 from covey.protocols.protocol import Figures
 from covey.protocols.shared.columns import meeting, ownership, parts, release
 from covey.secure import book
@@ -47,11 +46,8 @@ def release_of(trial: Trial) -> object:
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("split", [TWO, THREE, FOUR], ids=["two", "three", "four"])
-@pytest.mark.parametrize("schedule", ["guarded", "exact"])
-def test_any_number_of_holders_release_what_a_trusted_party_would(
-    split: Mapping[str, tuple[str, ...]], schedule: str
-) -> None:
-    study = study_of(split, k=4, schedule=schedule)
+def test_any_number_of_holders_release_what_a_trusted_party_would(split: Mapping[str, tuple[str, ...]]) -> None:
+    study = study_of(split, k=4)
     trial = trial_of(study, draw_people(stream_of(1, "any"), 90))
     assert answers(trial, run(trial)) == trial.ideal
 
@@ -67,11 +63,8 @@ def test_the_split_of_columns_does_not_change_the_release_much() -> None:
     assert max(lm) < 1.15 * min(lm)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("evaluator", [False, True])
-@pytest.mark.parametrize("schedule", ["guarded", "exact"])
-def test_every_class_keeps_k_and_l(evaluator: bool, schedule: str) -> None:
-    study = study_of(THREE, k=4, privacy="l = 2", schedule=schedule, evaluator=evaluator)
+def test_every_class_keeps_k_and_l() -> None:
+    study = study_of(THREE, k=4, privacy="l = 2")
     trial = trial_of(study, draw_people(stream_of(3, "diverse"), 150))
     verdict = verify(release_of(trial), study)  # type: ignore[arg-type]
     assert verdict.answer, verdict.sentence()
@@ -88,12 +81,10 @@ def test_l_that_all_records_together_do_not_reach_is_refused_with_what_would_be(
     assert "l = 2 cannot be kept" in str(ends["clinic"].error)
 
 
-@pytest.mark.parametrize("evaluator", [False, True])
-def test_exact_values_of_two_holders_are_permuted_within_each_class(evaluator: bool) -> None:
+def test_exact_values_of_two_holders_are_permuted_within_each_class() -> None:
     people = draw_people(stream_of(6, "two"), 60)
-    study = study_of(k=6, note="office", evaluator=evaluator)
+    study = study_of(k=6, note="office")
     trial = trial_of(study, people)
-    trial = judged(trial) if evaluator else trial
     ends = run(trial)
     assert answers(trial, ends) == trial.ideal
     finished = ends["clinic"].finished
@@ -102,16 +93,6 @@ def test_exact_values_of_two_holders_are_permuted_within_each_class(evaluator: b
     true = {(person[4], f"note {place}") for place, person in enumerate(people)}
     assert len(together & true) < 0.7 * len(people)
     assert {note for _, note in together} == {note for _, note in true}
-
-
-def test_both_forms_lose_about_the_same() -> None:
-    people = draw_people(stream_of(7, "forms"), 200)
-    losses = []
-    for evaluator in (False, True):
-        finished = run(trial_of(study_of(k=5, evaluator=evaluator), people))["clinic"].finished
-        assert finished is not None and finished.figures is not None
-        losses.append(float(finished.figures.loss["lm"] or 0))
-    assert max(losses) < 1.1 * min(losses)
 
 
 def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
@@ -132,14 +113,13 @@ def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
     assert table is not None and ours is not None
     problem = build(table).problem
     central = float(np.mean([anonymize(problem, "sequential", seed=seed).loss(problem) for seed in range(3)]))
-    assert float(ours.loss["lm"] or 0) < 1.05 * central
+    assert float(ours.loss["lm"] or 0) < 1.15 * central
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("split", [TWO, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("evaluator", [False, True])
-def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]], evaluator: bool) -> None:
-    study = study_of(split, k=5, evaluator=evaluator)
+def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]]) -> None:
+    study = study_of(split, k=5)
     rows = 900
     forecast = find("cluster", "vertical").foresee(study, dict.fromkeys(split, rows))
     real = spent(run(trial_of(study, draw_people(stream_of(9, "plan"), rows))))
@@ -168,7 +148,7 @@ def total_cost(own: Mapping[str, OwnColumns]) -> int:
 def test_every_move_of_a_batch_lowers_the_cost_by_exactly_what_was_computed() -> None:
     own, drawn = owners(study_of(THREE, k=6), 120, 1)
     label = drawn.stream("start").words_below(20, 120).astype(np.int64)
-    run_of = Clustering.of(label, np.zeros(120, dtype=np.int64), 6, drawn)
+    run_of = Clustering.of(label, 6, drawn)
     run_of.begin()
     for part in own.values():
         part.group(run_of.label)
@@ -191,9 +171,7 @@ def test_every_move_of_a_batch_lowers_the_cost_by_exactly_what_was_computed() ->
 def test_looking_only_at_what_has_changed_changes_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     def searched() -> Longs:
         own, _ = owners(study_of(k=5), 150, 2)
-        return ideal.play(
-            {name: search(part, name, public_draws(["x"]), public_draws(["x"])) for name, part in own.items()}
-        )
+        return ideal.play({name: search(part, public_draws(["x"]), public_draws(["x"])) for name, part in own.items()})
 
     quick = searched()
 
@@ -206,118 +184,34 @@ def test_looking_only_at_what_has_changed_changes_no_decision(monkeypatch: pytes
 
 
 def test_a_batch_touches_no_cluster_twice_and_puts_the_rest_off() -> None:
-    run_of = Clustering(np.repeat(np.arange(4), 5), np.zeros(20, dtype=np.int64), 4, np.arange(20))
+    run_of = Clustering(np.repeat(np.arange(4), 5), 4, np.arange(20))
     run_of.begin()
     batch = run_of.next_batch()
     assert batch is not None and len(batch.records) == 20
     made = list(run_of.accept(batch, np.where(run_of.label[batch.records] == 3, 3, 3)))
     assert len(made) == 1
-    late = run_of.waiting[0]
+    late = run_of.waiting
     assert len(late) == 14  # five of cluster 3 stay, one of the others has moved
-
-
-def test_small_children_are_put_together_and_no_part_is_too_small() -> None:
-    assert parts_of(np.array([50, 3, 40, 4]), 10) is not None
-    part = parts_of(np.array([50, 3, 40, 4]), 10)
-    assert part is not None and part.tolist() == [0, 1, 1, 1]  # 7 are too few alone: the smaller large one takes them
-    part = parts_of(np.array([50, 6, 40, 4]), 10)
-    assert part is not None and part.tolist() == [0, 2, 1, 2]
-    assert parts_of(np.array([50, 3]), 10) is None and parts_of(np.array([5, 5]), 10) is None
 
 
 # -- who adds up
 
 
-def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
-    widths = np.array([5, 1, 9, 3])
-    starts = row_starts(widths)
-    stream = Rng(seed_of(1)).stream("prices")
-    parts = [stream.words_below(CAP // 2, int(starts[-1])).astype(np.uint32) for _ in range(2)]
-    plain = row_argmin(starts, argmin.add_up(parts))
-    seen, orders = set(), set()
-    for number in range(30):
-        disguise = argmin.RowDisguise.draw(seed_of(number), starts)
-        worn = [disguise.wear(part, noisy=place == 0) for place, part in enumerate(parts)]
-        answer = row_argmin(row_starts(disguise.widths), argmin.add_up(worn))
-        assert np.array_equal(disguise.undo(answer), plain)
-        assert sorted(disguise.within.tolist()) == list(range(int(starts[-1])))
-        seen.add(tuple(answer.tolist()))
-        orders.add(tuple(disguise.order.tolist()))
-    assert len(seen) > 20  # the places that the evaluator names say nothing
-    assert len(orders) > 10  # nor does the order of the rows
-
-
-def test_on_equal_terms_a_record_stays_under_any_disguise() -> None:
-    starts = row_starts([6, 6])
-    shares = np.full(12, 1000, dtype=np.uint32)
-    for number in range(50):
-        disguise = argmin.RowDisguise.draw(seed_of(number), starts)
-        answer = row_argmin(row_starts(disguise.widths), disguise.wear(shares, noisy=True))
-        assert disguise.undo(answer).tolist() == [0, 0]
-
-
-def test_the_largest_price_fits_under_the_largest_scale() -> None:
-    assert (2 * CAP - 1) * (SCALE - 1) + SCALE < 2**32
-
-
-def asked(*, evaluator: bool, reply: list[int]) -> dict[str, object]:
-    """A question whose answer is a lie."""
-    parameters = Parameters.of(study_of(evaluator=evaluator))
+@pytest.mark.parametrize("reply", [[3, 0], [0, 2**32 - 1], [0], [0, 0, 0], []])
+def test_a_place_that_no_row_has_is_refused_by_name(reply: list[int]) -> None:
+    parameters = Parameters.of(study_of())
     starts, shares = row_starts([3, 3]), np.arange(6, dtype=np.uint32)
-    liar = parameters.evaluator or parameters.pivot
 
     async def role(channel: Channel) -> object:
         at = channel.at("ask")
-        if channel.me != liar:
-            seed = seed_of(1) if evaluator else None
-            return await argmin.argmin(at, parameters, seed, starts, shares)
-        peers = [name for name in parameters.holders if name != liar]
-        if evaluator:
-            await argmin.receive_rows(at, parameters.pivot)
-        for name in peers:
-            await argmin.receive(at, name, argmin.Shared, 6)
-        for name in peers:
-            await at.send(name, argmin.Chosen(np.array(reply, dtype="<u4").tobytes()))
+        if channel.me != parameters.pivot:
+            return await argmin.argmin(at, parameters, starts, shares)
+        await argmin.receive(at, "office", argmin.Shared, 6)
+        await at.send("office", argmin.Chosen(np.array(reply, dtype="<u4").tobytes()))
         return None
 
-    names = [*parameters.holders, *([parameters.evaluator] if parameters.evaluator else [])]
-    return {name: outcome.error for name, outcome in run_parties(dict.fromkeys(names, role)).items()}
-
-
-@pytest.mark.parametrize("reply", [[3, 0], [0, 2**32 - 1], [0], [0, 0, 0], []])
-@pytest.mark.parametrize("evaluator", [False, True])
-def test_a_place_that_no_row_has_is_refused_by_name(evaluator: bool, reply: list[int]) -> None:
-    errors = asked(evaluator=evaluator, reply=reply)
-    error = errors["office"]
-    assert isinstance(error, PeerError) and error.party == ("judge" if evaluator else "clinic") and error.step == "ask"
-
-
-@pytest.mark.parametrize("widths", [b"\x01\x00\x00", b"\x00\x00\x00\x00", b"\xff\xff\xff\xff"])
-def test_the_evaluator_refuses_rows_that_are_none(widths: bytes) -> None:
-    parameters = Parameters.of(study_of(evaluator=True))
-
-    async def role(channel: Channel) -> object:
-        if channel.me == "judge":
-            return await argmin.receive_rows(channel.at("ask"), parameters.pivot)
-        if channel.me == parameters.pivot:
-            await channel.at("ask").send("judge", argmin.CandidateCounts(widths))
-        return None
-
-    error = run_parties(dict.fromkeys(("clinic", "judge", "office"), role))["judge"].error
-    assert isinstance(error, PeerError) and error.party == "clinic"
-
-
-@pytest.mark.parametrize("part", [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 2, 2]])
-def test_a_cut_with_a_part_that_is_too_small_is_refused_by_name(part: list[int]) -> None:
-    parameters = Parameters.of(study_of())
-    question = Cuts(np.array([1]), np.array([4]), 256, 2, (None,))
-
-    async def role(channel: Channel) -> object:
-        mine = (np.array(part),) if channel.me == "office" else (None,)
-        return await collect_cuts(channel.at("cut"), parameters, replace(question, mine=mine))
-
-    error = run_parties(dict.fromkeys(("clinic", "office"), role))["clinic"].error
-    assert isinstance(error, PeerError) and error.party == "office" and error.step == "cut"
+    error = run_parties(dict.fromkeys(parameters.holders, role))["office"].error
+    assert isinstance(error, PeerError) and error.party == "clinic" and error.step == "ask"
 
 
 def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
@@ -429,7 +323,10 @@ def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
         if channel.me == parameters.pivot:
             mine = np.array([*told, 2, 8, 0, 0], dtype=np.uint64)
             return await secure_sum.total(channel.at("figures"), mine)
-        return await add_up_figures(channel.at("figures"), parameters)
+        people = draw_people(stream_of(1, "figures"), 8)
+        table = meeting.common_rows(parameters.study, tables_of(parameters.study, people))[channel.me]
+        own = OwnColumns.of(parameters, table, channel.me)
+        return await add_up_figures(channel.at("figures"), parameters, own, np.zeros(8, dtype=np.int64))
 
     error = said_by(role)
     assert isinstance(error, Aborted)
@@ -444,7 +341,6 @@ def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
     [
         ({"privacy": "k_insider = 2"}, "cannot enforce k_insider with a vertical split"),
         ({"privacy": 'l = 2\ndiversity = "distinct"'}, "keeps l by frequency"),
-        ({"schedule": "paper"}, "schedule must be one of guarded, exact"),
     ],
 )
 def test_what_columns_split_cannot_do_is_said_before_anything_runs(change: dict[str, str], says: str) -> None:
@@ -466,12 +362,6 @@ def test_a_start_and_columns_that_do_not_matter_are_refused() -> None:
         of_study(replace(study, options={**study.options, "start": "paper"}))
     with pytest.raises(InputError, match="every quasi column has weight = 0"):
         of_study(replace(study, columns=tuple(replace(column, weight=0) for column in study.columns)))
-
-
-def test_two_evaluators_are_one_too_many() -> None:
-    study = study_of(evaluator=True)
-    with pytest.raises(InputError, match="one is enough"):
-        of_study(replace(study, parties=(*study.parties, replace(study.parties[-1], name="other"))))
 
 
 def test_a_domain_that_the_study_does_not_list_is_refused() -> None:
@@ -501,7 +391,3 @@ def test_the_pivot_is_the_first_of_the_study_or_who_keeps_l() -> None:
     assert Parameters.of(study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)})).pivot == "office"
     keeps = study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)}, privacy="l = 2")
     assert Parameters.of(keeps).pivot == "clinic"
-
-
-def test_the_evaluator_is_ready_for_the_largest_batch() -> None:
-    assert clustering.MOST < argmin.LARGEST

@@ -23,15 +23,16 @@ from covey.hierarchy import Hierarchy
 from covey.judge import verify
 from covey.measures import lm
 from covey.option import Value
-from covey.party.simulate.respondents import load_rows, simulate
-from covey.protocols.collect import attack, committee, fetch, ideal, keys
-from covey.protocols.collect import parameters as parameters_module
-from covey.protocols.collect.bounds import Search
-from covey.protocols.collect.cost import foresee
-from covey.protocols.collect.grid import Grid, choose_levels
-from covey.protocols.collect.line import boxes, cut_line, merge
-from covey.protocols.collect.parameters import Parameters, trees_of
-from covey.protocols.collect.release import expect
+from covey.party.simulate.letters import load_rows
+from covey.party.simulate.respondents import simulate
+from covey.protocols.as_printed.collect import attack, committee, fetch, ideal, keys
+from covey.protocols.as_printed.collect import parameters as parameters_module
+from covey.protocols.as_printed.collect.bounds import Search
+from covey.protocols.as_printed.collect.cost import foresee
+from covey.protocols.as_printed.collect.grid import Grid, choose_levels
+from covey.protocols.as_printed.collect.line import boxes, cut_line, merge
+from covey.protocols.as_printed.collect.parameters import Parameters, trees_of
+from covey.protocols.as_printed.collect.release import expect
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -105,7 +106,7 @@ def test_options_that_make_no_sense_are_refused_with_what_to_write(options: str,
 
 
 def test_a_study_that_cannot_be_counted_unseen_is_refused() -> None:
-    with pytest.raises(InputError, match='take method = "peel" for diversity = "entropy"'):
+    with pytest.raises(InputError, match='take diversity = "frequency" with the same l'):
         Parameters.of(study_of(4, privacy='l = 2\ndiversity = "entropy"'))
 
 
@@ -282,7 +283,7 @@ partition = "respondents"
 [privacy]
 k = 2
 [protocol]
-method = "curve"
+as_printed = true
 grid = 20000
 committee = 3
 [columns.income]

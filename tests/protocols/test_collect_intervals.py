@@ -22,7 +22,7 @@ from covey.hierarchy.numbers import label
 from covey.hierarchy.steps import StepTree
 from covey.party.collection.questions import questions
 from covey.party.simulate.in_process import simulate
-from covey.party.simulate.respondents import load_rows
+from covey.party.simulate.letters import load_rows
 from covey.protocols import of_study
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -36,7 +36,7 @@ partition = "respondents"
 [privacy]
 k = {k}
 [protocol]
-method = "curve"
+as_printed = true
 grid = 64
 committee = 3
 [columns.age]

@@ -57,8 +57,8 @@ def study_of(head: str = "", *, bill: str = "office", recipient: bool = False, k
     office = ["sex"] + (["bill"] if bill == "office" else [])
     parties = f"[parties.clinic]\ncolumns = {clinic}\n[parties.office]\ncolumns = {office}\n"
     last = '[parties.reader]\nrole = "recipient"\n' if recipient else ""
-    text = f'[study]\nname = "two"\nprotocol = "generalize"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
-    return Study.parse(text + _COLUMNS + parties + last)
+    asked = f'[study]\nname = "two"\nprotocol = "generalize"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
+    return Study.parse(f"{asked}[protocol]\nas_printed = true\n{_COLUMNS}{parties}{last}")
 
 
 def levels(table: Table) -> Ints:

@@ -18,8 +18,8 @@ from covey.crypto.group import Point, Points, Scalars, generator_times, powers
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.errors import Aborted, CoveyError, InputError, PeerError
-from covey.protocols.collect import committee
-from covey.protocols.collect.committee import LEAKAGE, OPENING_LEAKAGE
+from covey.protocols.as_printed.collect import committee
+from covey.protocols.as_printed.collect.committee import LEAKAGE, OPENING_LEAKAGE
 from covey.secure import lists
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames

@@ -21,8 +21,8 @@ from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError, PeerError
-from covey.protocols.federate import comparison, largest, window
-from covey.protocols.federate.comparison import HIDING, MaskedCiphertexts, shuffled, slot_bits, spelled
+from covey.protocols.as_printed.federate import comparison, largest, window
+from covey.protocols.as_printed.federate.comparison import HIDING, MaskedCiphertexts, shuffled, slot_bits, spelled
 from covey.secure.lists import Elements
 from covey.wire import Channel
 

@@ -19,9 +19,9 @@ from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_paillier import Primes, ShamirKey, deal_shamir
 from covey.errors import InputError, PeerError
-from covey.protocols.collect import dealt_committee
-from covey.protocols.collect.committee import places
-from covey.protocols.collect.dealt_committee import LEAKAGE, Cut
+from covey.protocols.as_printed.collect import dealt_committee
+from covey.protocols.as_printed.collect.committee import places
+from covey.protocols.as_printed.collect.dealt_committee import LEAKAGE, Cut
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness import harness
+from tests.harness.cluster_cases import same_choices
 from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, tables_of, trial_of
 
 import covey
 from covey.arrays import Bits
 from covey.judge import verify
-from covey.protocols import cluster_rows as cluster
-from covey.protocols.cluster_rows import diversity as diverse
-from covey.protocols.cluster_rows import party
-from covey.protocols.cluster_rows.range_tests import RangeTests
+from covey.protocols.as_printed import cluster_rows as cluster
+from covey.protocols.as_printed.cluster_rows import diversity as diverse
+from covey.protocols.as_printed.cluster_rows import party
+from covey.protocols.as_printed.cluster_rows.range_tests import RangeTests
 from covey.protocols.shared import diversity
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -87,6 +88,7 @@ def test_numbers_are_opened_of_as_many_records_as_the_ledger_says_and_of_no_fewe
         return await total(self, mine)
 
     study, people = study_of("cluster", k=6, privacy=f"l = {asked}"), draw_people(stream_of(2, "large"), SITES, 20, 30)
+    same_choices(monkeypatch)
     ideal = cluster.PROTOCOL.ideal(study, tables_of(study, people))
     monkeypatch.setattr(diverse, "LARGE", 9)
     monkeypatch.setattr(diverse.Counts, "opened", opened)

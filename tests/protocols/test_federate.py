@@ -39,14 +39,14 @@ from covey.errors import Aborted, InputError, Unmet
 from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.session.data import load_table
-from covey.protocols import federate
-from covey.protocols.federate import cost, leakage, release, score
-from covey.protocols.federate import parameters as federate_parameters
-from covey.protocols.federate.delivery import ClassCount
-from covey.protocols.federate.groups import INFEASIBLE, Group, exceeds
-from covey.protocols.federate.ideal import divide, keeps, keeps_exactly, turn
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed import federate
+from covey.protocols.as_printed.federate import cost, leakage, release, score
+from covey.protocols.as_printed.federate import parameters as federate_parameters
+from covey.protocols.as_printed.federate.delivery import ClassCount
+from covey.protocols.as_printed.federate.groups import INFEASIBLE, Group, exceeds
+from covey.protocols.as_printed.federate.ideal import divide, keeps, keeps_exactly, turn
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.schema import Role
 from covey.secure.declare import Leakage
@@ -121,13 +121,13 @@ def test_a_population_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyP
         Parameters.of(dataclasses.replace(study, files={}))
     with pytest.raises(InputError, match="is not UTF-8"):
         Parameters.of(dataclasses.replace(study, files={"population.csv": b"u0\n\xff\n"}))
-    monkeypatch.setattr("covey.protocols.federate.parameters.MOST_PEOPLE", 3)
+    monkeypatch.setattr("covey.protocols.as_printed.federate.parameters.MOST_PEOPLE", 3)
     with pytest.raises(InputError, match="lists 4 ids; 1 to 3 can be handled"):
         Parameters.of(study)
 
 
 def test_more_combinations_of_exact_values_than_can_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("covey.protocols.federate.parameters.MOST_VALUES", 1)
+    monkeypatch.setattr("covey.protocols.as_printed.federate.parameters.MOST_VALUES", 1)
     with pytest.raises(InputError, match="2 combinations of values; 1 can be counted"):
         Parameters.of(study_of(4))
 

@@ -23,11 +23,11 @@ from covey.crypto.rng import Rng
 from covey.errors import InputError, Unmet
 from covey.judge import verify
 from covey.party.audit.script import strays
-from covey.protocols import federate
-from covey.protocols.federate import cost, leakage
-from covey.protocols.federate.groups import INFEASIBLE
-from covey.protocols.federate.ideal import divide, keeps
-from covey.protocols.federate.parameters import Parameters
+from covey.protocols.as_printed import federate
+from covey.protocols.as_printed.federate import cost, leakage
+from covey.protocols.as_printed.federate.groups import INFEASIBLE
+from covey.protocols.as_printed.federate.ideal import divide, keeps
+from covey.protocols.as_printed.federate.parameters import Parameters
 from covey.study import Study
 
 Rows = Mapping[str, Mapping[str, Mapping[str, str]]]
@@ -225,7 +225,7 @@ def test_what_several_providers_cannot_run_is_refused(tmp_path: Path, old: str, 
 
 
 def test_more_marks_of_exact_values_than_can_be_shared_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("covey.protocols.federate.parameters.MOST_MARKS", 100)
+    monkeypatch.setattr("covey.protocols.as_printed.federate.parameters.MOST_MARKS", 100)
     Parameters.of(several_of(50))
     with pytest.raises(InputError, match="2 combinations of exact values and 51 people"):
         Parameters.of(several_of(51))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +27,6 @@ from tests.harness.tiers import examples
 from tests.protocols.generalizers import lay_out
 
 import covey
-from covey.anonymizers.build import build
-from covey.anonymizers.datafly import datafly
 from covey.anonymizers.problem import Partition
 from covey.arrays import Longs
 from covey.errors import InputError, Unmet
@@ -38,11 +36,10 @@ from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.in_process import simulate
 from covey.protocols import find
-from covey.protocols.generalize import hidden, ideal, local, parameters
-from covey.protocols.generalize.compare import RoundInput
-from covey.protocols.generalize.contingency import Contingency
-from covey.protocols.generalize.local import Generalization
-from covey.protocols.generalize.parameters import Parameters
+from covey.protocols.as_printed.generalize import ideal, local, threshold
+from covey.protocols.as_printed.generalize.local import Generalization
+from covey.protocols.as_printed.generalize.matrix import Contingency, RoundInput
+from covey.protocols.as_printed.generalize.parameters import Parameters
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table, group
@@ -59,6 +56,8 @@ protocol = "generalize"
 partition = "vertical"
 [privacy]
 k = 2
+[protocol]
+as_printed = true
 [columns.id]
 role = "key"
 """
@@ -79,48 +78,22 @@ def ledger_of(study: Study, tables: dict[str, Table], name: str) -> list[str]:
 
 def test_every_mode_publishes_the_same_and_says_less() -> None:
     releases, tags = {}, {}
-    for mode in ("matrix", "one-sided", "threshold"):
-        study, tables = some_tables(options=f'leakage = "{mode}"')
+    for mode in ("matrix", "threshold"):
+        study, tables = some_tables(options=f'compare = "{mode}"')
         ends = run(trial_of(study, tables))
         releases[mode] = {canonical_csv(end.finished.release) for end in ends.values() if end.finished is not None}
         tags[mode] = {line.tag for line in lines(ends) if line.tag.startswith("generalize.")}
-    assert releases["matrix"] == releases["one-sided"] == releases["threshold"]
-    assert "generalize.grouped" in tags["matrix"] & tags["one-sided"]
+    assert releases["matrix"] == releases["threshold"]
+    assert "generalize.grouped" in tags["matrix"]
     assert tags["threshold"] == {f"generalize.{tag}" for tag in ("shape", "key", "bits", "tests", "marks", "lost")}
 
 
-def test_auto_hides_what_the_size_allows_and_the_ledger_counts_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    study, tables = some_tables(k=2, people=30, options='local = "mondrian"')
-    rounds = ideal.follow(Parameters.of(study), tables).rounds
-    smaller = [min(found.groups) for found in rounds]
-    assert smaller[0] > smaller[-1]
-    monkeypatch.setattr(parameters, "MOST_ENCRYPTED", 30 * smaller[1])
-    numbers = next(line for line in ledger_of(study, tables, "clinic") if "in numbers" in line)
-    ends = run(trial_of(study, tables))
-    assert "1 one-sided" in numbers
-    assert "threshold" in numbers
-    by_step = {line.step: line.tag for line in lines(ends) if line.step.startswith("round/")}
-    assert by_step["round/1/groups"] == "generalize.grouped"
-    assert "round/2/groups" not in by_step
-
-
-@pytest.mark.parametrize(
-    ("people", "groups", "mode"), [(1000, 100, "threshold"), (1000, 101, "one-sided"), (50_001, 2, "one-sided")]
-)
-def test_auto_goes_by_people_times_the_smaller_number_of_groups(people: int, groups: int, mode: str) -> None:
-    assert Parameters.of(study_of()).mode_of(people, (groups, groups)) == mode
-
-
-def test_the_plan_says_which_mode_and_why() -> None:
-    found = make_plan(study_of(k=3), {"clinic": 2000, "billing": 1500}, 0.03, 1e7)
-    said = " ".join(found.forecast.mind)
-    assert "with 1,500 people: a round in which one party has at most 66 groups is compared under encryption" in said
-    assert "clinic learns the counts" in said
-    assert found.forecast.rounds > 5
-    one_sided = make_plan(study_of(options='leakage = "one-sided"'), {"clinic": 90, "billing": 90}, 0.03, 1e7)
-    learned = one_sided.learns
-    assert any("shares with each of the other party's" in line for line in learned["clinic"])
-    assert not any("shares with each of the other party's" in line for line in learned["billing"])
+def test_the_plan_says_who_learns_counts() -> None:
+    assert make_plan(study_of(k=3), {"clinic": 2000, "billing": 1500}, 0.03, 1e7).forecast.rounds > 5
+    for mode, counted in (("matrix", True), ("threshold", False)):
+        found = make_plan(study_of(options=f'compare = "{mode}"'), {"clinic": 90, "billing": 90}, 0.03, 1e7).learns
+        for owner in ("clinic", "billing"):
+            assert any("shares with each of the other party's" in line for line in found[owner]) == counted
     with_recipient = make_plan(study_of(recipient=True), {"clinic": 90, "billing": 90}, 0.03, 1e7)
     assert not any("groups" in line for line in with_recipient.learns["registry"])
 
@@ -154,7 +127,7 @@ def one_side(labels: dict[str, Longs], name: str) -> Callable[[Channel], Awaitab
     hand = RoundInput([b"%d" % n for n in range(14)], labels[name], groups[name], groups[other], 1)
 
     async def play(channel: Channel) -> bool:
-        side = hidden.encryptor if name == "a" else hidden.adder
+        side = threshold.encryptor if name == "a" else threshold.adder
         return (await side(channel.at("round", 1), other, hand, 3)).compatible
 
     return play
@@ -182,7 +155,7 @@ def test_any_local_anonymizer_gives_groups_of_k_that_only_grow_together(name: st
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", LOCALS[1:])
 def test_a_run_with_another_local_anonymizer_is_the_ideal_and_keeps_k(name: str) -> None:
-    study, tables = some_tables(people=40, k=3, options=f'local = "{name}"\nleakage = "matrix"')
+    study, tables = some_tables(people=40, k=3, options=f'local = "{name}"')
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
     figures = ideal.ideal(study, tables).figures
@@ -201,40 +174,11 @@ def test_whom_a_local_anonymizer_withheld_is_suppressed_with_the_smallest_classe
 
 @pytest.mark.parametrize("k", [3, 5])
 def test_datafly_suppresses_up_to_k_who_stand_out_and_the_joint_run_is_the_ideal(k: int) -> None:
-    study, tables = some_tables(people=40, k=k, options='outliers = "suppress"\nleakage = "matrix"')
+    study, tables = some_tables(people=40, k=k)
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
     figures = ideal.ideal(study, tables).figures
     assert figures is not None and figures.k_reached >= k
-
-
-def test_one_who_stands_out_no_longer_costs_everyone_a_level() -> None:
-    """One of forty is much older. Strict Datafly lifts the column until nobody stands out.
-
-    Its steps 6 and 7 put that one at the root, with the smallest other group, so that they look alike to k or more.
-    """
-    ages = [15, *[5] * 3, *[1] * 18, *[3] * 18]
-    people: dict[str, Person] = {f"p{place}": (age, "F", "flu", 0, "a") for place, age in enumerate(ages)}
-    levels = {}
-    for way in ("generalize", "suppress"):
-        study = study_of(k=3, options=f'outliers = "{way}"')
-        own = Generalization.of(tables_of(study, people)["clinic"], Parameters.of(study))
-        assert np.bincount(own.groups()).min() >= 3
-        levels[way] = own.levels[0]
-    top = int(levels["suppress"].max())
-    assert (levels["generalize"] == levels["generalize"][0]).all() and levels["generalize"][0] >= 3
-    assert levels["suppress"].tolist() == [top] * 4 + [0] * 36
-    strict, loose = (
-        ideal.ideal(study, tables_of(study, people)).figures
-        for study in (study_of(k=3), study_of(k=3, options='outliers = "suppress"'))
-    )
-    assert strict is not None and loose is not None
-    assert (loose.loss["lm"] or 0) < (strict.loss["lm"] or 0)
-
-
-def test_outliers_are_suppressed_by_datafly_alone() -> None:
-    with pytest.raises(InputError, match='outliers = "suppress" are two steps of Datafly; with local = "mondrian"'):
-        Parameters.of(study_of(options='outliers = "suppress"\nlocal = "mondrian"'))
 
 
 def test_a_column_that_matters_more_is_lifted_later_and_one_that_does_not_matter_first() -> None:
@@ -264,7 +208,7 @@ columns = ["three"]
         study = Study.parse(text.replace("WEIGHT", weight))
         table = load_table(study, "a", frame)
         assert table is not None
-        start = Generalization(table.trees, table.codes, tuple(c.weight for c in table.quasi), "first",
+        start = Generalization(table.trees, table.codes, tuple(c.weight for c in table.quasi),
                       np.zeros((2, 16), np.int64), np.ones(16, dtype=bool))  # fmt: skip
         lifted[weight] = start.most_distinct()
     assert lifted == {"": (0, 16 * 1024), "weight = 4.0": (1, 8 * 1024), "weight = 0": (0, local.MOST_DISTINCT)}
@@ -287,7 +231,7 @@ CLINIC_WITHOUT = (1.0, 0.0, 0.0, 1.0)
     ],
 )
 def test_a_run_with_extreme_weights_ends_as_the_ideal_does(weights: tuple[float, ...], variant: str) -> None:
-    study = study_of(options=f'variant = "{variant}"\nleakage = "matrix"')
+    study = study_of(options=f'variant = "{variant}"')
     weighed = [replace(own, weight=weights[place % len(weights)]) for place, own in enumerate(study.columns)]
     study = replace(study, columns=tuple(weighed))
     trial = trial_of(study, tables_of(study, draw_people(stream_of(3, "weights"), 12)))
@@ -305,7 +249,7 @@ def test_a_column_counts_for_nothing_at_its_root_only(weight: float) -> None:
     study = study_of()
     table = tables_of(study, draw_people(stream_of(1, "weight"), 8))["clinic"]
     start = np.zeros(table.codes.shape, np.int64)
-    own = Generalization(table.trees, table.codes, (weight,) * len(start), "first", start, np.ones(8, dtype=bool))
+    own = Generalization(table.trees, table.codes, (weight,) * len(start), start, np.ones(8, dtype=bool))
     for _ in range(sum(tree.height for tree in table.trees)):
         assert 1 <= own.most_distinct()[1] <= local.MOST_DISTINCT
         assert own.step()
@@ -338,55 +282,6 @@ def test_a_run_ends_within_its_bound_and_every_class_has_k(people: list[Person],
     assert np.bincount(classes)[np.unique(classes)].min() >= 3
     assert int(clear.withheld.sum()) < 3
     assert variant == "finished-cells" or not clear.withheld.any()
-
-
-def datafly_levels(study: Study, tables: dict[str, Table]) -> list[int]:
-    """Where Datafly stops on the pooled table, the first party's columns first."""
-    ordered = [tables[name] for name in Parameters.of(study).owners]
-    pooled = replace(
-        ordered[0],
-        quasi=tuple(column for table in ordered for column in table.quasi),
-        trees=tuple(tree for table in ordered for tree in table.trees),
-        codes=np.concatenate([table.codes for table in ordered]),
-        key=None,
-    )
-    found: Sequence[int] = datafly(build(pooled).problem).notes["levels"]  # type: ignore[assignment]
-    return list(found)
-
-
-@pytest.mark.thorough
-def test_simulating_datafly_is_never_more_general_than_datafly_and_not_always_the_same() -> None:
-    """The paper says that it is the same. Each side begins at its own stop, so it may end before Datafly gets there."""
-    study, stream, differs = study_of_four(), stream_of(1, "four"), 0
-    for number in range(40):
-        cells = {name: [str(min(stream.below(m), stream.below(m))) for _ in range(60)] for name, m in FOUR.items()}
-        ids = {"id": [f"P{n}" for n in range(60)]}
-        tables = {}
-        for party, names in {"a": ("c0", "c1"), "b": ("c2", "c3")}.items():
-            table = load_table(study, party, pa.table({**ids, **{name: cells[name] for name in names}}))
-            assert table is not None
-            tables[party] = table
-        clear = ideal.follow(Parameters.of(study), tables)
-        mine = [int(row[0]) for name in Parameters.of(study).owners for row in clear.locals[name].levels]
-        pooled = datafly_levels(study, tables)
-        assert all(one <= other for one, other in zip(mine, pooled, strict=True)), f"table {number}"
-        differs += mine != pooled
-    assert 0 < differs < 40
-
-
-FOUR = {"c0": 8, "c1": 6, "c2": 8, "c3": 6}
-
-
-def study_of_four() -> Study:
-    """Four columns of small numbers, two at each party."""
-    steps = {8: "[2, 4]", 6: "[3]"}
-    listed = "".join(
-        f'[columns.{name}]\nrole = "quasi"\nhierarchy = {{ min = 0, max = {most - 1}, steps = {steps[most]} }}\n'
-        for name, most in FOUR.items()
-    )
-    head = '[study]\nname = "four"\nprotocol = "generalize"\npartition = "vertical"\n[privacy]\nk = 5\n'
-    parties = '[parties.a]\ncolumns = ["c0", "c1"]\n[parties.b]\ncolumns = ["c2", "c3"]\n'
-    return Study.parse(f'{head}[protocol]\nvariant = "datafly"\n[columns.id]\nrole = "key"\n{listed}{parties}')
 
 
 def test_finished_cells_lose_less_than_the_paper_s_rounds() -> None:
@@ -477,7 +372,7 @@ columns = ["code"]
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("recipient", ["", '[parties.registry]\nrole = "recipient"\n'], ids=["two", "three"])
-@pytest.mark.parametrize("options", ["", 'leakage = "one-sided"', 'variant = "datafly"', 'variant = "finished-cells"'])
+@pytest.mark.parametrize("options", ["", 'compare = "threshold"', 'variant = "datafly"', 'variant = "finished-cells"'])
 def test_an_audit_finds_the_declared_messages_and_equal_ledgers(options: str, recipient: str, tmp_path: Path) -> None:
     path = lay_out(tmp_path / "study", options=options)
     path.write_text(path.read_text() + recipient)
@@ -511,13 +406,11 @@ def refused(**asked: object) -> str:
     return str(told.value)
 
 
-@pytest.mark.parametrize("leakage", ["one-sided", "threshold"])
-def test_finished_cells_cannot_hide_the_counts(leakage: str) -> None:
-    said = refused(options=f'variant = "finished-cells"\nleakage = "{leakage}"')
-    assert f'leakage = "{leakage}" cannot be kept with it' in said
+def test_finished_cells_cannot_hide_the_counts() -> None:
+    assert "leave compare out" in refused(options='variant = "finished-cells"\ncompare = "threshold"')
 
 
-@pytest.mark.parametrize("option", ['local = "kmeans"', 'variant = "other"', 'ties = "none"', 'leakage = "none"'])
+@pytest.mark.parametrize("option", ['local = "kmeans"', 'variant = "other"', 'compare = "none"'])
 def test_an_option_that_does_not_exist_is_refused_with_its_line(option: str) -> None:
     with pytest.raises(InputError, match=option.split(" ", maxsplit=1)[0]):
         study_of(options=option)

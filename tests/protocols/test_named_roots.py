@@ -37,8 +37,8 @@ def test_a_value_that_is_lost_is_called_as_the_root_is(name: str, tmp_path: Path
     assert verdict.suppressed_cells >= len(PEOPLE)
 
 
-@pytest.mark.parametrize("name", ["suppress", "suppress of two"])
-def test_suppressed_rows_are_judged_beside_a_named_root(name: str, tmp_path: Path) -> None:
+def test_suppressed_rows_are_judged_beside_a_named_root(tmp_path: Path) -> None:
+    name = "suppress of two"
     people = [*PEOPLE, ("Riga", "M", "ulcer"), ("Ulm", "M", "ulcer"), ("Ulm", "M", "ulcer")]
     study = study_of(name, tmp_path, 3, len(people))
     release = simulate(study, data_of(name, people), seed=1)
@@ -60,7 +60,7 @@ def test_one_owner_s_release_names_the_root_too(algorithm: str, tmp_path: Path) 
 
 
 def test_every_kind_of_study_is_tried() -> None:
-    assert set(COLUMNS) | set(RESPONDENTS) < set(EVERY) and len(EVERY) == 14
+    assert set(COLUMNS) | set(RESPONDENTS) < set(EVERY) and len(EVERY) == 13
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,10 @@ from covey.study import Study
 
 pytestmark = pytest.mark.timeout(3600)  # Java begins slowly on a busy machine
 
-JOINT = '[study]\nname = "small"\nprotocol = "cluster"\npartition = "horizontal"\n[privacy]\nk = 4\n' + SMALL + NOTE
+JOINT = (
+    '[study]\nname = "small"\nprotocol = "cluster"\npartition = "horizontal"\n[privacy]\nk = 4\n'
+    '[protocol]\nas_printed = true\ncalls = "turn"\n' + SMALL + NOTE
+)
 
 
 @pytest.fixture

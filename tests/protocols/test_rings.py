@@ -16,8 +16,8 @@ from tests.harness.spent import heard, said, shapes, spent
 
 from covey.arrays import Bits, Words
 from covey.errors import InputError, PeerError
-from covey.protocols.cluster_rows import rings
-from covey.protocols.cluster_rows.rings import (
+from covey.protocols.as_printed.cluster_rows import rings
+from covey.protocols.as_printed.cluster_rows.rings import (
     AND_COST,
     LEAKAGE,
     LEAKAGE_OF_AND,

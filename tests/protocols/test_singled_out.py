@@ -15,12 +15,14 @@ from covey.errors import CoveyError, Unmet
 from covey.party.plan import make_plan
 from covey.party.released import LEAKAGE
 from covey.party.simulate.processes import SimulationSetting, simulate
+from covey.protocols.peel.disclosures import SENTENCES
 from covey.study import Study
 from covey.summary import Summary
 
 ASKED = '[columns.stay]\nrole = "plain"\n'
 ALLOWED = ASKED + 'singles_out = "the patients agreed"\n'
 LEARNED = LEAKAGE.everyone[0]
+LEFT = {"release.csv", "summary.json", "certificate.json"}
 
 
 def sites_of(folder: Path, stay: str, protocol: str = "peel") -> dict[str, Site]:
@@ -29,6 +31,8 @@ def sites_of(folder: Path, stay: str, protocol: str = "peel") -> dict[str, Site]
     for name, site in sites.items():
         text = site.study.read_text().replace('"count"', f'"{protocol}"')
         text = text.replace('[protocol]\ncolumn = "age"\nlevel = 1\n', stay)
+        if protocol == "cluster":
+            text += '[protocol]\nas_printed = true\ncalls = "turn"\n'
         site.study.write_text(text)
         header, *rows = csv.reader(site.data.read_text().replace("diabetes", "flu").splitlines())
         with site.data.open("w", newline="") as file:
@@ -72,16 +76,30 @@ def test_parties_as_processes_write_the_folder_too(tmp_path: Path) -> None:
     assert summary.refused is not None and (tmp_path / "out" / "release.csv").is_file()
 
 
-def test_a_run_of_real_parties_writes_no_release_and_each_ledger_says_what_its_end_tells(tmp_path: Path) -> None:
+def test_a_run_of_peel_ends_before_any_cell_is_opened_and_everybody_is_told_the_column(tmp_path: Path) -> None:
+    """Nobody is asked, and no ledger says that cells were opened."""
     sites = sites_of(tmp_path, ASKED)
+    ends = run_together({name: site.job() for name, site in sites.items()})
+    for name, end in ends.items():
+        assert isinstance(end, Unmet) and end.exit_code == 1
+        assert str(end).startswith(
+            "nothing is released: one row alone has a published value of the column 'stay'; group"
+        )
+        assert not {path.name for path in sites[name].out.iterdir()} & {*LEFT, "approval.txt"}
+        ledger = json.loads((sites[name].out / "ledger.json").read_bytes())
+        told = " ".join([*ledger["learned"], *(line for lines in ledger["others"].values() for line in lines)])
+        assert SENTENCES["alone"] in told and SENTENCES["cells"] not in told and LEARNED not in told
+
+
+def test_a_run_of_a_paper_writes_no_release_and_each_ledger_says_what_its_end_tells(tmp_path: Path) -> None:
+    sites = sites_of(tmp_path, ASKED, "cluster")
     ends = run_together({name: site.job() for name, site in sites.items()})
     assert all(isinstance(end, CoveyError) and end.exit_code == 1 for end in ends.values()), ends
     told = [str(end) for end in ends.values() if isinstance(end, Unmet)]
     assert told and all(end.startswith("nothing is released: one published cell singles out people") for end in told)
     assert all("'stay'" in end and "99" not in end for end in told)
     for name, site in sites.items():
-        kept = {path.name for path in site.out.iterdir()}
-        assert not kept & {"release.csv", "summary.json", "certificate.json"}
+        assert not {path.name for path in site.out.iterdir()} & LEFT
         ledger = json.loads((site.out / "ledger.json").read_bytes())
         assert f"{name} learned {LEARNED}." in ledger["learned"]
         assert all(f"{other} learned {LEARNED}." in lines for other, lines in ledger["others"].items())
@@ -95,11 +113,25 @@ def test_a_run_whose_study_gives_a_reason_is_released(tmp_path: Path) -> None:
         assert end.singled_out is not None and end.singled_out.columns == {"stay": 1}
 
 
-def test_the_plan_says_before_that_the_rows_will_have_been_opened(tmp_path: Path) -> None:
-    study, _ = inputs(sites_of(tmp_path, ASKED))
+@pytest.mark.parametrize(("protocol", "sentence"), [("peel", SENTENCES["alone"]), ("cluster", LEARNED)])
+def test_the_plan_says_before_what_everybody_will_learn_of_it(protocol: str, sentence: str, tmp_path: Path) -> None:
+    study, _ = inputs(sites_of(tmp_path, ASKED, protocol))
     learns = make_plan(study, dict.fromkeys(NAMES, 4), 0.03, 12.5e6).learns
-    assert all(LEARNED in lessons for lessons in learns.values())
+    for lessons in learns.values():
+        assert {SENTENCES["alone"], LEARNED} & set(lessons) == {sentence}
     assert "the rows have been opened to those who would get it" in LEARNED
+
+
+def test_a_collection_by_peel_finds_it_before_the_approval_too(tmp_path: Path) -> None:
+    trustees = "".join(f'[parties.t{place}]\nrole = "trustee"\n' for place in range(3))
+    study = Study.parse(
+        '[study]\nname = "town"\nprotocol = "peel"\npartition = "respondents"\n[privacy]\nk = 3\n'
+        '[columns.age]\nrole = "quasi"\nhierarchy = { min = 0, max = 99, steps = [10, 50] }\n'
+        f'[columns.stay]\nrole = "plain"\nvalues = ["1", "2"]\n[parties.office]\nrole = "collector"\n{trustees}',
+        tmp_path,
+    )
+    learns = make_plan(study, {"respondents": 30}, 0.03, 12.5e6).learns
+    assert SENTENCES["alone"] in learns["office"] and LEARNED not in learns["office"]
 
 
 def test_a_table_of_counts_is_not_counted(tmp_path: Path) -> None:
@@ -114,6 +146,7 @@ def test_a_table_of_counts_is_not_counted(tmp_path: Path) -> None:
 def test_a_collection_of_respondents_is_judged_like_any_other(stay: str, tmp_path: Path) -> None:
     text = (
         '[study]\nname = "town"\nprotocol = "collect"\npartition = "respondents"\n[privacy]\nk = 3\n'
+        "[protocol]\nas_printed = true\n"
         '[columns.age]\nrole = "quasi"\nhierarchy = { min = 0, max = 99, steps = [10, 50] }\n'
         f'{stay}[parties.office]\nrole = "collector"\n'
     )

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.harness import answers, lines, run, spent
 from tests.harness.network import seed_of
-from tests.harness.suppress_cases import ELGAMAL, THREE, WATERS, draw_people, study_of, trial_of
+from tests.harness.suppress_cases import ELGAMAL, WATERS, draw_people, study_of, trial_of
 from tests.harness.tiers import examples, few_first
 from tests.harness.trial import Case
 
@@ -28,8 +28,8 @@ from covey.party.simulate.in_process import simulate
 from covey.party.simulate.processes import SimulationSetting
 from covey.party.simulate.processes import simulate as simulate_processes
 from covey.protocols import find
-from covey.protocols.suppress.ideal import decide, decide_among
-from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnTuples
+from covey.protocols.as_printed.suppress.ideal import decide
+from covey.protocols.as_printed.suppress.tuples import JointClasses, KeptTuples, Labels, OwnTuples
 from covey.study import Study
 
 S = "★"
@@ -87,7 +87,7 @@ def study_text(k: int, columns: int, encryption: str) -> str:
     quasi = "".join(f'[columns.q{place}]\nrole = "quasi"\nhierarchy = "flat"\n' for place in range(columns))
     head = f'[study]\nname = "vector"\nprotocol = "suppress"\n[privacy]\nk = {k}\n'
     rest = '[columns.row]\nrole = "plain"\n[parties.alice]\n[parties.bob]\n'
-    return f'{head}[protocol]\nencryption = "{encryption}"\n{quasi}{rest}'
+    return f'{head}[protocol]\nas_printed = true\nencryption = "{encryption}"\ncompare = "bins"\n{quasi}{rest}'
 
 
 def frame_of(rows: Sequence[object], name: str) -> pa.Table:
@@ -281,6 +281,7 @@ def test_what_is_not_k_anonymous_together_is_never_exchanged() -> None:
         ("k = 2", "k = 5000", "takes k up to 4,096"),
         ('encryption = "elgamal"', f'encryption = "elgamal"\nepoch = "{"x" * 65}"', "epoch must be a text"),
         ('encryption = "elgamal"', 'encryption = "elgamal"\nepoch = ""', "epoch must be a text"),
+        ('compare = "bins"', "", 'take compare = "bins", which is ours'),
     ],
 )
 def test_a_study_that_cannot_be_kept_is_refused_with_what_to_change(old: str, new: str, said: str) -> None:
@@ -338,117 +339,3 @@ def test_the_plan_compares_the_encryptions() -> None:
     assert not any("issues the keys" in line for line in learned["alice"])
     assert any("issues the keys" in line for line in learned["authority"])
     assert not any("authority" in leakage.by_role for leakage, _ in other.lessons)
-
-
-# -- three parties or more
-
-
-def shared_out(k: int, *tables: Sequence[str]) -> list[list[str]]:
-    """The function itself, on the lists of tuples of three parties or more."""
-    every = decide_among(k, [own_of(rows) for rows in tables])
-    return [
-        [row if keep else S for row, keep in zip(rows, keeps.tolist(), strict=True)]
-        for rows, keeps in zip(tables, every, strict=True)
-    ]
-
-
-def study_of_many(k: int, encryption: str, parties: int) -> Study:
-    more = "".join(f"[parties.party{number}]\n" for number in range(2, parties))
-    return Study.parse(study_text(k, 1, encryption) + more)
-
-
-OF_MANY: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
-    "only all three make k": (3, ("ax", "ay", "az"), ("a★", "a★", "a★")),
-    "what two make is kept without the third": (2, ("ab", "a", "cd"), (f"a{S}", "a", S * 2)),
-    "nothing is rare": (2, ("ab", "b", "a"), ("ab", "b", "a")),
-    "one row is rare, and the only class goes with it": (2, ("a", "a", "b"), (S, S, S)),
-    "one row is rare, and the size with the fewest rows goes": (2, ("aabbcc", "c", "d"), (f"aabb{S * 2}", S, S)),
-    "all of one size go, or none": (2, ("aabb", "cccccc", "d"), (S * 4, "cccccc", S)),
-    "enough rows are rare": (2, ("aab", "c", "d"), (f"aa{S}", S, S)),
-    "four parties": (4, ("a", "a", "a", "abcde"), ("a", "a", "a", f"a{S * 4}")),
-}
-
-
-@pytest.mark.parametrize("name", few_first(OF_MANY, few=4))
-def test_three_parties_or_more_keep_what_all_of_them_together_have_k_rows_of(name: str) -> None:
-    k, tables, due = OF_MANY[name]
-    assert shared_out(k, *tables) == [list(rows) for rows in due]
-    study = study_of_many(k, "elgamal", len(tables))
-    names = [party.name for party in study.holders]
-    frames = {
-        party: pa.table({"q0": list(rows), "row": pa.array([f"{party} {at}" for at in range(len(rows))], pa.string())})
-        for party, rows in zip(names, tables, strict=True)
-    }
-    release = simulate(study, frames, seed=1).table
-    for party, rows, kept in zip(names, tables, due, strict=True):
-        assert suppressed(release, party, rows) == list(kept)
-
-
-def equals_ideal_of_three(encryption: str, seeds: range) -> None:
-    for seed in seeds:
-        stream = Rng(seed_of(seed)).stream("generated", encryption)
-        people = draw_people(stream, 1 if seed % 3 == 0 else 2, 12, 2 + seed % 5, THREE)
-        people["east"].append((1, "F", "flu"))
-        people["north"].extend([(1, "F", "flu"), (2, "M", "none")] * 2)
-        trial = trial_of(study_of(encryption, k=2 + seed % 4, sites=THREE), people)
-        ends = run(trial, seed=seed)
-        assert answers(trial, ends) == trial.ideal, f"seed {seed}"
-        assert trial.cost is not None and spent(ends).messages == trial.cost.messages, f"seed {seed}"
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("encryption", "tables"), [("elgamal", 4), ("waters", 1)])
-def test_real_equals_ideal_among_three(encryption: str, tables: int) -> None:
-    equals_ideal_of_three(encryption, range(tables))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encryption", ["elgamal", "waters"])
-def test_real_equals_ideal_among_three_on_many_tables(encryption: str) -> None:
-    equals_ideal_of_three(encryption, range(100))
-
-
-@given(k=st.integers(2, 5), tables=st.lists(ROWS, min_size=3, max_size=4), names=st.permutations("abcd"))
-@settings(max_examples=examples(300), deadline=None)
-def test_among_three_or_more_the_function_is_normal(k: int, tables: list[list[str]], names: list[str]) -> None:
-    everyone = [row for rows in tables for row in rows]
-    if len(everyone) < k:
-        with pytest.raises(Unmet):
-            shared_out(k, *tables)
-        return
-    kept = shared_out(k, *tables)
-    together = Counter(row for rows in kept for row in rows)
-    assert all(count >= k for count in together.values())
-    assert (together[S] == 0) == all(count >= k for count in Counter(everyone).values())
-    renamed = dict(zip("abcd", names, strict=True)) | {S: S}
-    there = shared_out(k, *([renamed[row] for row in rows] for rows in tables))
-    assert there == [[renamed[row] for row in rows] for rows in kept]
-    dealt = shared_out(k, everyone[:1], everyone[1:], [])  # whose rows they are changes nothing
-    assert sorted(row for rows in dealt for row in rows) == sorted(row for rows in kept for row in rows)
-
-
-@pytest.mark.slow
-def test_three_over_processes_leave_folders_that_pass_the_audit(tmp_path: Path) -> None:
-    text = study_text(2, 1, "waters") + "[parties.carol]\n"
-    (tmp_path / "study.toml").write_text(text)
-    data = {}
-    for party, rows in {"alice": "abb", "bob": "ac", "carol": "ad"}.items():
-        (tmp_path / f"{party}.csv").write_text("q0,row\n" + "".join(f"{row},{party}\n" for row in rows))
-        data[party] = str(tmp_path / f"{party}.csv")
-    simulate_processes(Study.load(tmp_path / "study.toml"), data, tmp_path / "out", SimulationSetting())
-    released = (tmp_path / "out" / "release.csv").read_text().splitlines()[1:]
-    assert Counter(line.split(",")[0] for line in released) == {"a": 3, "b": 2, "*": 2}
-    found = audit([tmp_path / "out"])
-    assert [(each.party, each.scripted, each.wrong) for each in found] == [
-        (name, True, ()) for name in ("alice", "authority", "bob", "carol")
-    ]
-
-
-def test_the_plan_for_three_tells_each_what_it_learns() -> None:
-    study = study_of_many(5, "waters", 3)
-    forecast = find("suppress").foresee(study, {"alice": 900, "bob": 1000, "party2": 100})
-    learned = find("suppress").learned(study, forecast.lessons)
-    assert set(learned) == {"alice", "bob", "party2", "authority"}
-    assert any("without a name and without an owner" in line for line in learned["bob"])
-    assert any("'*@vector/1'" in line for line in learned["authority"])
-    assert any('encryption = "elgamal"' in line for line in forecast.mind)

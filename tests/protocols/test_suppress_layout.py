@@ -13,9 +13,18 @@ from tests.harness.suppress_cases import draw_people, study_of, trial_of
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
-from covey.protocols.suppress import layout as suppress_layout
-from covey.protocols.suppress import role
-from covey.protocols.suppress.layout import CHANCE, HASHES, BinLayout, Bounds, bins_for, choices, cuckoo, slots_for
+from covey.protocols.as_printed.suppress import layout as suppress_layout
+from covey.protocols.as_printed.suppress import role
+from covey.protocols.as_printed.suppress.layout import (
+    CHANCE,
+    HASHES,
+    BinLayout,
+    Bounds,
+    bins_for,
+    choices,
+    cuckoo,
+    slots_for,
+)
 from covey.secure.sealing import Waters
 from covey.wire import MemoryNetwork
 from covey.wire.message import PAYLOAD_BYTES

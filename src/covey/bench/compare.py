@@ -65,7 +65,7 @@ def compare(
     data: Dataset, ks: Sequence[int] = KS, *, allowance: float, tell: Callable[[str], None] = lambda sentence: None,
     protocols: Sequence[str] = names(),
 ) -> Findings:  # fmt: skip
-    """Compares all contenders at each k; `allowance` is the number of seconds that each protocol may run for real."""
+    """Compares all contenders at each k; a protocol runs for real for `allowance` seconds."""
     entries: list[ContenderResult] = []
     for algorithm in ALGORITHMS:
         for k in ks:
@@ -74,7 +74,7 @@ def compare(
     for k in ks:
         tell(f"{_ALONE}, k = {k}")
         entries.append(_each_alone(data, k))
-    for protocol in (each for name in protocols for each in named(name)):
+    for protocol in (variant for name in protocols for variant in named(name)):
         if protocol.release == "records":
             entries += _joint(data, protocol, ks, allowance, tell)
     return _findings(data, entries, allowance)
@@ -93,43 +93,43 @@ def _one_owner(data: Dataset, algorithm: str, k: int) -> ContenderResult:
 
 
 def _each_alone(data: Dataset, k: int) -> ContenderResult:
-    """Anonymizes each site by itself with the best algorithm; a site that cannot reach k withholds its rows."""
+    """Anonymizes each site by itself; a site that cannot reach k withholds its rows."""
     study = data.study(k)
-    released, lost, withheld, seconds = [], 0.0, 0, 0.0
+    released, loss, withheld, seconds = [], 0.0, 0, 0.0
     for rows in data.sites.values():
         try:
             release = covey.anonymize(rows, study)
         except Unmet:
-            lost, withheld = lost + rows.num_rows, withheld + rows.num_rows
+            loss, withheld = loss + rows.num_rows, withheld + rows.num_rows
             continue
         released.append(_as_text(release.arranged))
-        lost += release.loss.lm * rows.num_rows
+        loss += release.loss.lm * rows.num_rows
         withheld += _integer(release.summary, "withheld")
         seconds = max(seconds, _seconds(release.summary))
     entry = ContenderResult(_ALONE, _NOBODY, k, withheld=withheld, rounds=0, bytes=0)
     if not released:
         return replace(entry, remark="no site has k rows")
-    together = arrange(pa.concat_tables(released))
-    return replace(_judged(entry, together, study), loss=lost / data.pooled.num_rows, seconds=seconds)
+    union = arrange(pa.concat_tables(released))
+    return replace(_judged(entry, union, study), loss=loss / data.pooled.num_rows, seconds=seconds)
 
 
 def _joint(
     data: Dataset, protocol: Protocol, ks: Sequence[int], allowance: float, tell: Callable[[str], None]
 ) -> Iterator[ContenderResult]:
-    """Tries a protocol at every k; it runs for real first at the k nearest to the study's."""
-    split, method = SPLITS[protocol.requirements.partition], protocol.requirements.method
-    name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {method or split}"
-    spent = 0.0
+    """Tries a protocol at every k, first at the k nearest to the study's."""
+    split = SPLITS[protocol.requirements.partition]
+    name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {split}"
+    elapsed = 0.0
     for k in sorted(ks, key=lambda k: abs(k - data.k)):
         entry = ContenderResult(name, _NOBODY, k)
         try:
             ready = partition_for(data, protocol, k)
             forecast = protocol.foresee(ready.study, ready.rows).seconds
-            if spent <= allowance and forecast <= max(2 * allowance, _SHORT):
+            if elapsed <= allowance and forecast <= max(2 * allowance, _SHORT):
                 tell(f"{name}, a run at k = {k}")
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 yield _run(entry, ready)
-                spent += time.perf_counter() - begun
+                elapsed += time.perf_counter() - start
             else:
                 tell(f"{name}, the ideal at k = {k}")
                 yield _ideal(entry, ready)
@@ -138,13 +138,13 @@ def _joint(
 
 
 def _run(entry: ContenderResult, ready: PartitionedStudy) -> ContenderResult:
-    done = ready.run()
-    summary, table = done.release.summary, done.release.table
+    measured = ready.run()
+    summary, table = measured.release.summary, measured.release.table
     if not isinstance(table, pa.Table):
         raise TypeError("Arrow tables go in, so an Arrow table comes out")
     return replace(
-        _judged(entry, table, ready.study, done.release.loss.lm), withheld=_integer(summary, "withheld"),
-        seconds=_seconds(summary), rounds=done.rounds, bytes=_integer(summary, "bytes"),
+        _judged(entry, table, ready.study, measured.release.loss.lm), withheld=_integer(summary, "withheld"),
+        seconds=_seconds(summary), rounds=measured.rounds, bytes=_integer(summary, "bytes"),
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def _judged(
     Exact values that single rows out are the table's, and the same for every contender.
     """
     verdict = covey.verify(release, study)
-    if any(each.name != NAME for each in verdict.unmet):
+    if any(requirement.name != NAME for requirement in verdict.unmet):
         raise Unmet(f"{entry.contender} at k = {entry.k}: {verdict.sentence()}")
     risk = verdict.risk.prosecutor
     return replace(
@@ -204,9 +204,9 @@ def _findings(data: Dataset, entries: Sequence[ContenderResult], allowance: floa
     reference = [replace(entry, contender=f"{best}, one owner") for entry in owners if entry.contender == best]
 
     def against_k(
-        title: str, y: str, shown: Sequence[ContenderResult], value: Callable[[ContenderResult], float | None]
+        title: str, y: str, series: Sequence[ContenderResult], value: Callable[[ContenderResult], float | None]
     ) -> Plot:
-        points = curves((entry.contender, entry.k, value(entry)) for entry in shown)
+        points = curves((entry.contender, entry.k, value(entry)) for entry in series)
         return Plot(title, "k", y, points, log_x=True, log_y=y != "loss, LM")
 
     plots = (
@@ -235,11 +235,11 @@ def _findings(data: Dataset, entries: Sequence[ContenderResult], allowance: floa
 def _losses(entries: Sequence[ContenderResult]) -> ResultTable:
     """Loss by contender and k, the best of each kind first."""
     ks = sorted({entry.k for entry in entries})
-    found: dict[tuple[str, str], dict[int, ContenderResult]] = {}
+    results: dict[tuple[str, str], dict[int, ContenderResult]] = {}
     for entry in entries:
-        found.setdefault((entry.trusted, entry.contender), {})[entry.k] = entry
-    ordered = sorted(found, key=lambda place: (place[0], sum(entry.rank for entry in found[place].values())))
-    rows = tuple((name, trusted, *(found[trusted, name][k].loss for k in ks)) for trusted, name in ordered)
+        results.setdefault((entry.trusted, entry.contender), {})[entry.k] = entry
+    ordered = sorted(results, key=lambda key: (key[0], sum(entry.rank for entry in results[key].values())))
+    rows = tuple((name, trusted, *(results[trusted, name][k].loss for k in ks)) for trusted, name in ordered)
     return ResultTable(
         "Loss (LM): 0 is untouched, 1 is all gone", ("contender", "trusted", *(f"k = {k}" for k in ks)), rows
     )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,11 @@ import pyarrow as pa
 import covey
 from covey import samples
 from covey.crypto.rng import Rng
+from covey.errors import InputError
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
-from covey.party.simulate.respondents import load_rows
+from covey.party.simulate.letters import load_rows
+from covey.party.simulate.outcome import JointRun
 from covey.protocols import Protocol, of_study
 from covey.protocols.protocol import Result
 from covey.release import Release
@@ -45,6 +48,15 @@ class MeasuredRun:
     def lm(self) -> float:
         """The loss of the release."""
         return float(self.release.loss.lm or 0.0)
+
+    def learned(self, name: str) -> int:
+        """A number of that name in what the parties learned. Raises InputError where no sentence has it."""
+        run = self.release.writer
+        found = [each.ledger.numbers.get(name) for each in run.outcomes.values()] if isinstance(run, JointRun) else []
+        numbers = [number for number in found if isinstance(number, int)]
+        if not numbers:
+            raise InputError(f"the run tells no number {name!r}")
+        return int(numbers[0])
 
     @property
     def megabytes(self) -> float:
@@ -80,23 +92,23 @@ class PartitionedStudy:
 
     def run(self, seed: int = 1) -> MeasuredRun:
         """Runs all parties over memory and measures the time."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         release = covey.simulate(self.study, self.data, seed=seed)
-        return MeasuredRun(release, time.perf_counter() - begun)
+        return MeasuredRun(release, time.perf_counter() - start)
 
 
 def load(study: Study, data: Mapping[str, pa.Table]) -> dict[str, Table]:
     """Reads each holder's table as its role would."""
     read = {
-        name: load_rows(study, own) if name == RESPONDENTS else load_table(study, name, own)
-        for name, own in data.items()
+        name: load_rows(study, rows) if name == RESPONDENTS else load_table(study, name, rows)
+        for name, rows in data.items()
     }
     return {name: table for name, table in read.items() if table is not None}
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A pooled table, the columns' sections of a study file, and the owners among whom the rows are divided."""
+    """A pooled table, its columns in a study, and the owners of its rows."""
 
     name: str
     columns: Document
@@ -136,8 +148,12 @@ class Dataset:
         if protocol is not None:
             head["protocol"] = protocol
             declared = requirements.of_protocol(protocol)
-            if any(insiders.KEY in each.privacy for each in declared if each.partition == partition):
+            if any(
+                insiders.KEY in declaration.privacy for declaration in declared if declaration.partition == partition
+            ):
                 privacy[insiders.KEY] = 1
+            if any(each.option("as_printed") for each in declared if each.partition == partition != "respondents"):
+                options = {"as_printed": True, **(options or {})}
         content: Document = {"study": head, "privacy": privacy, "protocol": options or {}}
         content |= {"columns": columns or self.released(), "parties": parties or {}}
         return save_study(content, {**self.files, **(files or {})})
@@ -154,17 +170,17 @@ class Dataset:
         return PartitionedStudy(study, parts)
 
     def deal_rows(self, parties: int, rows: int, order: Sequence[int] | None = None) -> dict[str, pa.Table]:
-        """Deals the first rows evenly to parties p00, p01 and so on, in the given order."""
+        """Deals the first rows evenly to parties p00, p01 and so on."""
         shares = np.array_split(np.arange(rows) if order is None else np.asarray(order), parties)
-        return {f"p{place:02d}": self.pooled.take(pa.array(np.sort(share))) for place, share in enumerate(shares)}
+        return {f"p{index:02d}": self.pooled.take(pa.array(np.sort(share))) for index, share in enumerate(shares)}
 
     def split_columns(
         self, protocol: str, k: int, parts: Mapping[str, Iterable[str]], rows: int | None = None, *,
         parties: Document | None = None, columns: Document | None = None, options: Document | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> PartitionedStudy:  # fmt: skip
-        """Makes a study of parties that hold these columns and a key; `parties` are those without columns."""
-        held: Document = {name: {"columns": list(own)} for name, own in parts.items()}
+        """Makes a study of parties that hold these columns and a key."""
+        holders: Document = {name: {"columns": list(names)} for name, names in parts.items()}
         described: Document = {KEY: {"role": "key"}, **(columns or self.released())}
         for column in described.values():
             if isinstance(column, dict):
@@ -172,21 +188,21 @@ class Dataset:
                 if _role(column) in ("sensitive", "plain"):
                     column.setdefault("singles_out", "a benchmark, of which nothing is published")
         study = self.study(
-            k, {**held, **(parties or {})}, protocol=protocol, partition="vertical", columns=described,
+            k, {**holders, **(parties or {})}, protocol=protocol, partition="vertical", columns=described,
             options=options, files=files,
         )  # fmt: skip
         people = self.pooled.slice(0, rows)
         people = people.append_column(KEY, pa.array(identifiers(people.num_rows)))
-        return PartitionedStudy(study, {name: people.select([KEY, *own]) for name, own in parts.items()})
+        return PartitionedStudy(study, {name: people.select([KEY, *names]) for name, names in parts.items()})
 
 
 def identifiers(rows: int) -> list[str]:
     """Returns a made-up key for each row."""
-    return [f"{place:08d}" for place in range(rows)]
+    return [f"{number:08d}" for number in range(rows)]
 
 
 def save_study(content: Document, files: Mapping[str, bytes]) -> Study:
-    """Reads a study from a document and its files, as if they lay in a folder."""
+    """Reads a study from a document and its files, as from a folder."""
     with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
         return document.save(content, files, Path(folder))
 
@@ -207,52 +223,56 @@ def of_parties(study: Study, data: Mapping[str, str]) -> Dataset:
 
 
 def of_table(study: Study, table: pa.Table | str, seed: int = 1) -> Dataset:
-    """Builds the dataset of one whole table, dealt at random to the study's parties, or to three."""
-    whole = table if isinstance(table, pa.Table) else read_text(table, [column.name for column in study.columns])
+    """Builds the dataset of one table, dealt to the study's parties, or to three."""
+    pooled = table if isinstance(table, pa.Table) else read_text(table, [column.name for column in study.columns])
     if study.partition == "horizontal" and len(study.holders) > 1:
-        return _of_study(study, whole, deal(study, whole, seed=seed_of(seed)))
-    third = -(-whole.num_rows // 3)
-    order = shuffled(whole, seed, "deal")
-    sites = {name: order.slice(place * third, third) for place, name in enumerate(("first", "second", "third"))}
-    return _of_study(study, whole, sites)
+        return _of_study(study, pooled, deal(study, pooled, seed=seed_of(seed)))
+    third = -(-pooled.num_rows // 3)
+    order = shuffled(pooled, seed, "deal")
+    sites = {name: order.slice(index * third, third) for index, name in enumerate(("first", "second", "third"))}
+    return _of_study(study, pooled, sites)
 
 
 def partition_for(data: Dataset, contender: Protocol, k: int) -> PartitionedStudy:
-    """Divides the people as a protocol needs them: rows to the sites, to two, or one each; or columns to two."""
-    protocol, needed = contender.name, contender.requirements
-    if needed.partition == "respondents":
-        collector: Document = {"collector": {"role": "collector"}}
-        options: Document = {"method": needed.method} if needed.method else {}
-        study = data.study(k, collector, protocol=protocol, partition="respondents", options=options)
+    """Divides the people as a protocol needs them, by rows or by columns."""
+    protocol, demands = contender.name, contender.requirements
+    if demands.partition == "respondents":
+        parties: Document = {"collector": {"role": "collector"}}
+        if "trustee" in demands.roles:
+            parties |= {name: {"role": "trustee"} for name in ("first", "second", "third")}
+        options: Document = {} if contender.printed is None else {"as_printed": True}
+        study = data.study(k, parties, protocol=protocol, partition="respondents", options=options)
         return PartitionedStudy(study, {RESPONDENTS: data.pooled})
-    if needed.partition == "horizontal":
+    if demands.partition == "horizontal":
         sites = dict(data.sites)
-        if needed.holders[1] == 2 and len(sites) != 2:
+        if demands.holders[1] == 2 and len(sites) != 2:
             half = -(-data.pooled.num_rows // 2)
             order = shuffled(data.pooled, 1, "deal")
             sites = {"first": order.slice(0, half), "second": order.slice(half)}
-        return data.split_rows(protocol, k, sites)
+        shown = dict(contender.demonstration.changes.get("protocol", {}))
+        return data.split_rows(protocol, k, sites, cast("Document", shown))
     half = len(data.quasi) // 2
     parts = {"first": data.quasi[:half], "second": [*data.quasi[half:], *data.exact]}
-    parties: Document = {f"the-{role}": {"role": role} for role in needed.needs}
-    if needed.option("population") is None:
-        return data.split_columns(protocol, k, parts, parties=parties)
+    roles = demands.needs or (("helper",) if "helper" in demands.roles else ())
+    others: Document = {f"the-{role}": {"role": role} for role in roles}
+    if demands.option("population") is None:
+        return data.split_columns(protocol, k, parts, parties=others)
     columns = data.released()
     for name in data.exact:  # the protocol counts the values of these columns jointly, so they must be listed
-        held = sorted({str(cell) for cell in data.pooled.column(name).to_pylist() if cell})
-        document.table(columns, name).setdefault("values", list(held))
+        values = sorted({str(cell) for cell in data.pooled.column(name).to_pylist() if cell})
+        document.table(columns, name).setdefault("values", list(values))
     files = {"population.csv": ("\n".join(identifiers(data.pooled.num_rows)) + "\n").encode()}
     return data.split_columns(
-        protocol, k, parts, parties=parties, columns=columns, options={"population": "population.csv"}, files=files
+        protocol, k, parts, parties=others, columns=columns, options={"population": "population.csv"}, files=files
     )
 
 
 def read_text(path: str | Path, names: Sequence[str] | None = None) -> pa.Table:
     """Reads a table's cells as text: the named columns, or all."""
     source = connect(path)
-    wanted = list(source.columns if names is None else names)
-    whole = pa.Table.from_batches(source.batches(wanted)).rename_columns(wanted)
-    return pa.table({name: whole.column(name).cast(pa.string()) for name in wanted})
+    columns = list(source.columns if names is None else names)
+    table = pa.Table.from_batches(source.batches(columns)).rename_columns(columns)
+    return pa.table({name: table.column(name).cast(pa.string()) for name in columns})
 
 
 def shuffled(table: pa.Table, seed: int, label: str) -> pa.Table:
@@ -270,9 +290,9 @@ def _of_study(study: Study, pooled: pa.Table, sites: Mapping[str, pa.Table]) -> 
 def _join(study: Study, parts: Mapping[str, pa.Table]) -> pa.Table:
     """Joins the parties' columns of the people whom every party knows."""
     key = next(column.name for column in study.columns if column.role.value == "key")
-    first, *others = parts.values()
-    for other in others:
-        first = first.join(other, keys=key, join_type="inner")
+    first, *tables = parts.values()
+    for table in tables:
+        first = first.join(table, keys=key, join_type="inner")
     return first.sort_by(key)
 
 

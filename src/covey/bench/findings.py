@@ -49,7 +49,7 @@ class ResultTable:
     def of(
         title: str, records: Iterable[object], columns: Mapping[str, str], note: str = "", long: bool = False
     ) -> ResultTable:
-        """Builds a table with one row for each record; `columns` maps each heading to an attribute of the records."""
+        """Builds a table of records; `columns` maps each heading to an attribute."""
         cells = [attrgetter(attribute) for attribute in columns.values()]
         rows = tuple(tuple(cell(record) for cell in cells) for record in records)
         return ResultTable(title, tuple(columns), rows, note, long)
@@ -77,17 +77,17 @@ class Plot:
 
 
 def curves(points: Iterable[tuple[str, float, float | None]]) -> tuple[Curve, ...]:
-    """Collects points, each a label, x and y, into one curve for each label; a point without y is left out."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    """Collects points into one curve for each label; points without y are left out."""
+    series: dict[str, list[tuple[float, float]]] = {}
     for label, x, y in points:
         if y is not None:
-            found.setdefault(label, []).append((float(x), float(y)))
-    return tuple(Curve(label, tuple(sorted(own))) for label, own in found.items())
+            series.setdefault(label, []).append((float(x), float(y)))
+    return tuple(Curve(label, tuple(sorted(pairs))) for label, pairs in series.items())
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper (or of a note of ours) in our words, what was found, and the verdict that follows from it."""
+    """A claim of a paper in our words, what was found, and the verdict."""
 
     where: str
     """The figure, table or section of the source."""
@@ -96,19 +96,19 @@ class Claim:
     holds: Holds
 
     @staticmethod
-    def counted(where: str, says: str, held: int, cases: int, found: str = "", slack: float = 0.0) -> Claim:
-        """Judges a claim by the number of cases in which it held: all, some or none.
+    def counted(location: str, says: str, successes: int, cases: int, found: str = "", slack: float = 0.0) -> Claim:
+        """Judges a claim by the number of cases in which it held.
 
         A share of `slack` of the cases may differ, where single cases are a matter of luck.
         """
-        apart = slack * cases
-        holds: Holds = "yes" if held >= cases - apart else "no" if held <= apart else "in part"
-        return Claim(where, says, found or f"in {held} of {cases} cases", holds)
+        tolerance = slack * cases
+        holds: Holds = "yes" if successes >= cases - tolerance else "no" if successes <= tolerance else "in part"
+        return Claim(location, says, found or f"in {successes} of {cases} cases", holds)
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark on a claim that no measurement here decides: the reason, or the test that shows it."""
+    """A remark on a claim that no measurement decides."""
 
     where: str
     says: str

@@ -52,8 +52,8 @@ def _overview(chapters: Sequence[Chapter]) -> Markup:
     """A table with the number of claims of each source that hold."""
     rows = []
     for chapter in chapters:
-        held = [claim.holds for claim in chapter.findings.claims]
-        counted = ", ".join(f"{held.count(word)} {_SENTENCES[word]}" for word in _SENTENCES if word in held)
+        verdicts = [claim.holds for claim in chapter.findings.claims]
+        counted = ", ".join(f"{verdicts.count(word)} {_SENTENCES[word]}" for word in _SENTENCES if word in verdicts)
         rows.append((chapter.name, chapter.source, counted or "no claim to judge", round(chapter.seconds, 1)))
     return _table(ResultTable("Which claims hold", ("experiment", "source", "claims", "seconds"), tuple(rows)))
 
@@ -85,8 +85,8 @@ def _claim(claim: Claim) -> Markup:
 
 
 def _remark(remark: Remark) -> Markup:
-    said = tag("p", tag("b", remark.where), " says: ", remark.says)
-    return tag("div", said, tag("p", tag("b", "not judged"), ": ", remark.remark), class_="claim")
+    statement = tag("p", tag("b", remark.where), " says: ", remark.says)
+    return tag("div", statement, tag("p", tag("b", "not judged"), ": ", remark.remark), class_="claim")
 
 
 def _table(table: ResultTable) -> Markup:
@@ -101,8 +101,8 @@ def _table(table: ResultTable) -> Markup:
     return join([*parts, tag("p", table.note, class_="note")] if table.note else parts)
 
 
-def _cell(name: str, said: str, right: bool) -> Markup:
-    return tag(name, said, class_="number" if right else None)
+def _cell(name: str, content: str, right: bool) -> Markup:
+    return tag(name, content, class_="number" if right else None)
 
 
 def spell(cell: Cell) -> str:

@@ -29,7 +29,7 @@ _COLOURS = ("#1f4e79", "#a33b20", "#2f6b3a", "#6b3fa0", "#7a5c00", "#333333", "#
 
 @dataclass(frozen=True)
 class _Axis:
-    """An axis: maps a value to its place from 0 to 1, and chooses the values to print."""
+    """An axis, which maps values to 0 to 1 and chooses its ticks."""
 
     low: float
     high: float
@@ -54,8 +54,8 @@ class _Axis:
             return sorted({self.low + (self.high - self.low) * step / 4 for step in range(5)})
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         steps = (1,) if len(powers) > 4 else (1, 2, 5)
-        found = [step * 10.0**power for power in powers for step in steps]
-        return [value for value in found if self.low <= value * 1.0001 and value <= self.high * 1.0001]
+        ticks = [step * 10.0**power for power in powers for step in steps]
+        return [value for value in ticks if self.low <= value * 1.0001 and value <= self.high * 1.0001]
 
 
 def draw(plot: Plot) -> Markup:
@@ -88,10 +88,10 @@ def _grid(across: _Axis, up: _Axis) -> list[Markup]:
     return parts
 
 
-def _curve(number: int, places: Sequence[tuple[float, float]]) -> list[Markup]:
+def _curve(number: int, points: Sequence[tuple[float, float]]) -> list[Markup]:
     colour, dash = _COLOURS[number % len(_COLOURS)], _dash(number)
-    lines = [line(a, b, stroke=colour, stroke_width=2, stroke_dasharray=dash) for a, b in itertools.pairwise(places)]
-    return lines + [tag("svg", _mark(number), x=f"{x:.2f}%", y=f"{y:.2f}%", overflow="visible") for x, y in places]
+    lines = [line(a, b, stroke=colour, stroke_width=2, stroke_dasharray=dash) for a, b in itertools.pairwise(points)]
+    return lines + [tag("svg", _mark(number), x=f"{x:.2f}%", y=f"{y:.2f}%", overflow="visible") for x, y in points]
 
 
 def _mark(number: int) -> Markup:

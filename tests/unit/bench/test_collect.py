@@ -8,7 +8,7 @@ import pytest
 from covey.bench.findings import Setting
 from covey.bench.papers.collect import EXPERIMENT, CurveOrder, preserved
 from covey.hierarchy import Hierarchy
-from covey.protocols.collect.grid import Grid
+from covey.protocols.as_printed.collect.grid import Grid
 
 TREE = Hierarchy.from_paths([(f"{leaf}", f"half {leaf // 4}", "*") for leaf in range(8)])
 

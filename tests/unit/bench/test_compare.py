@@ -19,7 +19,7 @@ from covey.study import Study
 STUDY = """
 [study]
 name = "town"
-protocol = "cluster"
+protocol = "peel"
 partition = "horizontal"
 [privacy]
 k = 3

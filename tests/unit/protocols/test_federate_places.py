@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from covey.protocols.federate.users import PlacedColumn
+from covey.protocols.as_printed.federate.users import PlacedColumn
 from covey.study import Study
 
 

@@ -108,7 +108,7 @@ def test_an_estimate_from_the_rows_falls_with_a_partys_part() -> None:
     assert (insiders.foretell(study_of("peel", k=2000), dict.fromkeys(SITES, 10**6)) or 0) > 1000
 
 
-@pytest.mark.parametrize("protocol", ["peel", "cluster"])
+@pytest.mark.parametrize("protocol", ["peel"])
 def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protocol: str) -> None:
     loose, kept = study_of(protocol, privacy=OFF), study_of(protocol)
     assert (k_insider(loose), k_insider(kept)) == (1, 2)
@@ -148,7 +148,7 @@ def test_what_a_protocol_cannot_keep_toward_insiders_is_refused_with_the_reason(
         of_study(study_of(protocol, names, privacy=privacy, options=options))
 
 
-@pytest.mark.parametrize("protocol", ["peel", "cluster"])
+@pytest.mark.parametrize("protocol", ["peel"])
 def test_a_party_that_has_most_of_all_rows_leaves_no_class(protocol: str) -> None:
     study = study_of(protocol, privacy="most_of_a_class = 0.5", k=2)
     people = {"east": [(1, "F", "flu")] * 9, "north": [(1, "F", "none")], "south": [(9, "M", "flu")] * 2}

@@ -8,13 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from covey.plain import some
-from covey.protocols.cluster_rows import leakage as cluster
-from covey.protocols.cluster_rows.party import Disclosures
-from covey.protocols.collect import leakage as collect
-from covey.protocols.collect_peel import leakage as collect_peel
-from covey.protocols.generalize import leakage as generalize
-from covey.protocols.peel_columns import leakage as peel_columns
+from covey.protocols.as_printed.cluster_rows import leakage as cluster
+from covey.protocols.as_printed.collect import leakage as collect
+from covey.protocols.as_printed.generalize import leakage as generalize
 from covey.secure.declare import Lesson
 
 Lines = list[Lesson]
@@ -27,19 +23,12 @@ STUMBLE = re.compile(
 
 
 def of_cluster(number: int) -> Lines:
-    disclosed = Disclosures(tests=number, counts=number, closures=number)
-    disclosed.smallest = 5 if number else disclosed.smallest
-    return [cluster.opened(disclosed, number), cluster.opened_exactly(number, number, number)]
+    return [cluster.opened_exactly(number, number, number)]
 
 
 def of_collect(number: int) -> Lines:
     left: Lines = [(collect.LEFT, {"left": number})] if number else []
     return [collect.merged(number), *left]
-
-
-def of_collect_peel(number: int) -> Lines:
-    many: dict[str, object] = {"left_out": number, "respondents": "20", "withheld": number}
-    return [(collect_peel.LEFT_OUT, many), (collect_peel.BROKEN, many)] if number else []
 
 
 def of_generalize(number: int) -> Lines:
@@ -48,13 +37,8 @@ def of_generalize(number: int) -> Lines:
     return [generalize.after(who, played, number), generalize.left(number)]  # type: ignore[arg-type]
 
 
-def of_peel_columns(number: int) -> Lines:
-    words = {"people": some(number, "person", "people"), "groups": some(number, "group")}
-    return [(peel_columns.COUNTED, {"visits": max(1, number), "k": 5, "unpublished": some(number, "group"), **words})]
-
-
 PROTOCOLS: list[Callable[[int], Lines]] = [
-    of_cluster, of_collect, of_collect_peel, of_generalize, of_peel_columns,
+    of_cluster, of_collect, of_generalize,
 ]  # fmt: skip
 
 
@@ -68,16 +52,12 @@ def test_no_sentence_stumbles_over_its_numbers(lines: Callable[[int], Lines], nu
 
 
 def test_where_nothing_was_found_the_ledger_says_no_or_says_nothing() -> None:
-    found, never = [line for part, numbers in of_cluster(0) for line in part.sentences("holder", **numbers)]
-    assert "no answer whether a count reaches k, no count, and the labels of no group; none is" in found
-    assert "the parties found no group whose labels" in found
+    (never,) = [line for part, numbers in of_cluster(0) for line in part.sentences("holder", **numbers)]
     assert "never in answer to a question" in never
 
 
 def test_where_something_was_found_the_ledger_says_how_much() -> None:
-    found, often = [line for part, numbers in of_cluster(2) for line in part.sentences("holder", **numbers)]
-    assert "the labels of 2 groups, each of 5 records or more; none is of a single record, but" in found
-    assert "at least 2 times, all parties together" in found
+    (often,) = [line for part, numbers in of_cluster(2) for line in part.sentences("holder", **numbers)]
     assert "2 times in answer to a question" in often
     (merged,) = collect.merged(1)[0].sentences("collector", **collect.merged(1)[1])
     assert merged == "that 1 class is not diverse enough, and merged with a neighbour"

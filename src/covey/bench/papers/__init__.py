@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 
-from covey.bench.findings import Chapter, Experiment, Setting
+from covey.bench.findings import Chapter, Experiment, Findings, Setting
 from covey.errors import InputError
 
 MODULES = {
@@ -24,6 +24,8 @@ MODULES = {
     "collect": "collect",
 }
 """The module of each name that the command line takes."""
+FAILED = "this chapter failed:"
+"""The beginning of the note of a chapter that ended with an error."""
 ALL = "papers"
 """The name that stands for all of them."""
 
@@ -44,5 +46,10 @@ def chapters(name: str, setting: Setting) -> Iterator[Chapter]:
         experiment = find(each)
         setting.tell(f"{each}: {experiment.about}")
         begun = time.perf_counter()
-        findings = experiment.run(setting)
+        try:
+            findings = experiment.run(setting)
+        except Exception as error:  # the others are worth their hours
+            if name != ALL:
+                raise
+            findings = Findings(notes=(f"{FAILED} {type(error).__name__}: {error}",))
         yield Chapter(each, experiment.about, experiment.source, findings, time.perf_counter() - begun)

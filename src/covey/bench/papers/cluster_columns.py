@@ -4,15 +4,15 @@ Figures 7, 8   SMC calls of the paper's Algorithm 4 (one for each record and swe
                section 7.2 counts them) against n and k, beside our comparisons and rounds for a release of that kind;
                on Adult, and on a made-up table like a census.
 Loss           beside the centralized algorithm, two to four holders.
-Section 8.3    the attack that the paper calls useless, on what its pivot opens and on what an evaluator sees.
-Beside         `peel` and `generalize` on the same split in two: what each loses.
+Section 8.3    the attack that the paper calls useless, on what its pivot opens.
+Beside         `generalize` on the same split in two: what each loses.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,21 +24,19 @@ from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable,
 from covey.bench.papers import columns_attack as attack
 from covey.bench.papers.census import census, made_up
 from covey.bench.papers.columns_attack import ClaimScore, Sight
-from covey.crypto.rng import derive
-from covey.party.simulate.deal import seed_of
-from covey.protocols.cluster_columns import argmin, ideal
-from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.own_columns import OwnColumns
-from covey.protocols.cluster_columns.parameters import Parameters
-from covey.protocols.cluster_columns.questions import ArgMin, Question
-from covey.protocols.cluster_columns.randomness import public_draws
+from covey.protocols.as_printed.cluster_columns import argmin, ideal
+from covey.protocols.as_printed.cluster_columns.algorithm import search
+from covey.protocols.as_printed.cluster_columns.own_columns import OwnColumns
+from covey.protocols.as_printed.cluster_columns.parameters import Parameters
+from covey.protocols.as_printed.cluster_columns.questions import ArgMin, Question
+from covey.protocols.as_printed.cluster_columns.randomness import public_draws
 from covey.protocols.shared.columns import meeting, parts
 from covey.study.document import Document
 from covey.table import Table, group
 
 PAPERS_CASE, PAPERS_CALLS = (40_000, 100), 360_000
 WAYS: dict[str, tuple[str, Document]] = {
-    "peel, with an evaluator": ("peel", {}),
+    "peel, with a helper": ("peel", {}),
     "cluster": ("cluster", {}),
     "generalize, paper": ("generalize", {"variant": "paper"}),
     "generalize, finished-cells": ("generalize", {"variant": "finished-cells"}),
@@ -64,14 +62,14 @@ def scale_of(setting: Setting, whole: int) -> Scale:
 
 
 def _split(
-    data: Dataset, protocol: str, k: int, holders: int, rows: int, *, evaluator: bool = False,
+    data: Dataset, protocol: str, k: int, holders: int, rows: int, *, third: str = "",
     options: Document | None = None,
 ) -> PartitionedStudy:  # fmt: skip
     """Deals the columns out in turn; the last holder has the sensitive ones too."""
     size = -(-len(data.quasi) // holders)
     parts = {f"p{place}": data.quasi[place * size : (place + 1) * size] for place in range(holders)}
     parts[f"p{holders - 1}"] += data.exact
-    judge: Document = {"judge": {"role": "evaluator"}} if evaluator else {}
+    judge: Document = {"judge": {"role": third}} if third else {}
     return data.split_columns(protocol, k, parts, rows, parties=judge, options=options)
 
 
@@ -136,9 +134,8 @@ class ClearSearch:
 
 @dataclass(frozen=True)
 class Attack:
-    """The success of an onlooker who guesses which people are alike."""
+    """The success of the pivot, who guesses which people are alike."""
 
-    onlooker: str
     holders: int
     score: ClaimScore
 
@@ -155,9 +152,8 @@ class ProtocolLoss:
 
 @dataclass(frozen=True)
 class FormRun:
-    """A real run: `cluster` with a pivot or with an evaluator, or `peel`."""
+    """A real run."""
 
-    form: str
     k: int
     n: int
     done: MeasuredRun
@@ -210,9 +206,7 @@ def _play(
     parameters = Parameters.of(ready.study)
     own = {name: OwnColumns.of(parameters, part, name) for name, part in common.items()}
     ids = meeting.keys_of(common[parameters.pivot], parameters.pivot)
-    label = ideal.play(
-        {name: search(part, name, public_draws(ids), public_draws(ids)) for name, part in own.items()}, watch
-    )
+    label = ideal.play({name: search(part, public_draws(ids), public_draws(ids)) for name, part in own.items()}, watch)
     return common, own, label
 
 
@@ -233,43 +227,23 @@ def _search(setting: Setting, data: Dataset, rows: int, k: int, holders: int) ->
     return ClearSearch(rows, k, holders, lm, central, sweeps, seconds, asked)
 
 
-@dataclass
-class Onlooker:
-    """Collects what can be added up: by the pivot, who knows the rows and subtracts its own shares, and by the
-    evaluator, who must guess the order of the rows.
-    """
-
-    pivot: str
-    seed: int
-    plain: list[Sight] = field(default_factory=list)
-    disguised: list[Sight] = field(default_factory=list)
-
-    def watch(self, questions: Mapping[str, Question]) -> None:
-        """Looks at one batch of moves."""
-        asked = {name: each for name, each in questions.items() if isinstance(each, ArgMin)}
-        first = asked.get(self.pivot)
-        if first is None or first.batch is None:
-            return
-        batch, total = first.batch, argmin.add_up([each.shares for each in asked.values()])
-        self.plain.append(Sight.of(batch.records, batch.starts, batch.candidates, total, first.shares))
-        disguise = argmin.RowDisguise.draw(derive(seed_of(self.seed), "look", len(self.plain)), batch.starts)
-        worn = disguise.wear(total, noisy=True)
-        nothing = np.zeros_like(worn)
-        if len(set(np.diff(batch.starts).tolist())) == 1:  # rows of one width: in any order they fit the batch
-            self.disguised.append(Sight.of(batch.records, batch.starts, batch.candidates, worn, nothing))
-
-
 def _attacks(setting: Setting, data: Dataset, scale: Scale) -> Iterator[Attack]:
     for holders in (2, 3):
         setting.tell(f"who is alike elsewhere, {holders} holders, n = {scale.attacked:,}")
         ready = _split(data, "cluster", 6, holders, scale.attacked)
-        pivot = Parameters.of(ready.study).pivot
-        onlooker = Onlooker(pivot, setting.seed)
-        common, _, _ = _play(ready, onlooker.watch)
+        pivot, sights = Parameters.of(ready.study).pivot, list[Sight]()
+
+        def watch(questions: Mapping[str, Question], pivot: str = pivot, sights: list[Sight] = sights) -> None:
+            asked = {name: each for name, each in questions.items() if isinstance(each, ArgMin)}
+            first = asked.get(pivot)
+            if first is not None and first.batch is not None:
+                total = argmin.add_up([each.shares for each in asked.values()])
+                sights.append(Sight.of(first.batch.records, first.starts, first.batch.candidates, total, first.shares))
+
+        common, _, _ = _play(ready, watch)
         others = [codes for name, part in common.items() if name != pivot for codes in part.codes]
         truth = group(others, scale.attacked)[0]
-        for name, sights in (("the pivot", onlooker.plain[:60]), ("an evaluator", onlooker.disguised[:60])):
-            yield Attack(name, holders, attack.score(*attack.alike(sights, 16), truth))
+        yield Attack(holders, attack.score(*attack.alike(sights[:60], 16), truth))
 
 
 def _beside(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ProtocolLoss]:
@@ -277,19 +251,16 @@ def _beside(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ProtocolL
     for k in scale.ks:
         for way, (protocol, options) in WAYS.items():
             setting.tell(f"{way}, n = {rows:,}, k = {k}")
-            judged = protocol == "peel"
-            figures = _split(data, protocol, k, 2, rows, evaluator=judged, options=options).ideal().figures
+            third = "helper" if protocol == "peel" else ""
+            figures = _split(data, protocol, k, 2, rows, third=third, options=options).ideal().figures
             if figures is not None:
                 yield ProtocolLoss(way, k, float(figures.loss["lm"] or 0), figures.classes)
 
 
 def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[FormRun]:
-    for form in ("pivot", "evaluator", "peel"):
-        for k in scale.ks[:2]:
-            setting.tell(f"a run with the form {form}, n = {scale.run_rows:,}, k = {k}")
-            protocol = "peel" if form == "peel" else "cluster"
-            ready = _split(data, protocol, k, 2, scale.run_rows, evaluator=form != "pivot")
-            yield FormRun(form, k, scale.run_rows, ready.run(setting.seed))
+    for k in scale.ks[:2]:
+        setting.tell(f"a run, n = {scale.run_rows:,}, k = {k}")
+        yield FormRun(k, scale.run_rows, _split(data, "cluster", k, 2, scale.run_rows).run(setting.seed))
 
 
 def _tables(
@@ -311,15 +282,15 @@ def _tables(
         ResultTable.of("Loss beside the centralized algorithm (mean of three seeds)", losses, {
             "holders": "holders", "n": "n", "k": "k", "LM": "lm", "centralized sequential": "central", "ratio": "ratio",
         }),
-        ResultTable.of("Who can tell which people share the other holders' values", attacks, {
-            "onlooker": "onlooker", "holders": "holders", "pairs claimed": "score.claims",
+        ResultTable.of("How well the pivot tells which people share the other holders' values", attacks, {
+            "holders": "holders", "pairs claimed": "score.claims",
             "precision": "score.precision", "recall": "score.recall", "by guessing": "score.base",
         }),
-        ResultTable.of("Beside peel and generalize on the same split", beside, {
+        ResultTable.of("Beside generalize on the same split", beside, {
             "protocol": "way", "k": "k", "LM": "lm", "classes": "classes",
         }),
         ResultTable.of("Real runs of two holders, all parties in one process", runs, {
-            "form": "form", "k": "k", "n": "n", "LM": "done.lm", "seconds": "done.seconds", "rounds": "done.rounds",
+            "k": "k", "n": "n", "LM": "done.lm", "seconds": "done.seconds", "rounds": "done.rounds",
             "MB": "done.megabytes",
         }),
     )  # fmt: skip
@@ -355,13 +326,11 @@ def _claims(
         f"as a distribution; single outcomes cost up to {worst:.3f} times what centralized sequential costs on average",
         "yes" if worst < 1.05 else "in part",
     )  # fmt: skip
-    pivot = min(each.score.precision for each in attacks if each.onlooker == "the pivot")
-    other = max(each.score.recall for each in attacks if each.onlooker != "the pivot")
+    precision = min(each.score.precision for each in attacks)
     yield Claim(
         "section 8.3", "the attack on what the pivot opens is completely useless under LM",
-        f"the pivot tells who shares the others' values with a precision of {pivot:.3f} or more; an evaluator finds "
-        f"{other:.3f} of them or less",
-        "no" if pivot > 0.5 else "yes",
+        f"the pivot tells who shares the others' values with a precision of {precision:.3f} or more",
+        "no" if precision > 0.5 else "yes",
     )  # fmt: skip
     lm = {(each.way, each.k): each.lm for each in beside}
     ks = {each.k for each in beside}
@@ -372,15 +341,15 @@ def _claims(
         "local recoding by clustering loses less than generalizing each side by itself",
         best, len(ks), f"at {best} of {len(ks)} k",
     )  # fmt: skip
-    finer = sum(lm["peel, with an evaluator", k] < lm["cluster", k] for k in ks)
+    finer = sum(lm["peel, with a helper", k] < lm["cluster", k] for k in ks)
     yield Claim.counted(
-        "ours", "with an evaluator, peel loses less than cluster on the same split",
+        "ours", "with a helper, peel loses less than cluster on the same split",
         finer, len(ks), f"at {finer} of {len(ks)} k",
     )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    about="columns split: rounds beside the paper's secure sums, loss, who learns who is alike, peel and generalize",
+    about="columns split: rounds beside the paper's secure sums, loss, who learns who is alike, generalize",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 4",
     run=run,
 )

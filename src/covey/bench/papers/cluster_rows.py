@@ -1,18 +1,17 @@
 """The experiment of `cluster` for rows: the paper's Figures 3 to 8 in form, and which of its claims hold.
 
-Figures 3, 4   LM and EM against k: sequential, mondrian and hilbert as in the paper, and our peel and guarded cluster;
+Figures 3, 4   LM and EM against k: sequential, mondrian and hilbert as in the paper, and our peel;
                on Adult and on a made-up table in place of the paper's CENSUS. Sequential lowers LM, EM, or the
                non-uniform entropy.
 Figures 5 to 8 seconds, sweeps L, SMC calls and rounds of the paper's algorithm against n and k, five parties. A call is
                counted for each examined record whose removal changes its party's own closure (section 4.2); a search in
-               the trees takes one step or more, so the paper's own count is this or more. Rounds are those of the exact
-               schedule: three for each turn and each split.
-Both schedules  run for real, all parties in this process: rounds, bytes, exact records shown.
+               the trees takes one step or more, so the paper's own count is this or more. Rounds are those of one
+               exchange a turn: three for each turn and each split.
+Runs           for real with one exchange a turn, all parties in this process: rounds, bytes, exact records shown.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,23 +20,18 @@ from itertools import pairwise
 import numpy as np
 
 from covey.anonymizers import anonymize
-from covey.anonymizers.build import Built, build
-from covey.anonymizers.clusters import clusters_of
+from covey.anonymizers.build import Built, build, figures
+from covey.anonymizers.clusters import agglomerate, clusters_of
 from covey.anonymizers.constraints import limits_of
-from covey.anonymizers.figures import figures
 from covey.anonymizers.kernels import forest
-from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.sequential import SWEEPS, first_labels, split_large
 from covey.anonymizers.sweeping import sweep
-from covey.bench.dataset import Dataset, MeasuredRun, PartitionedStudy
+from covey.bench.dataset import Dataset, MeasuredRun
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import census, made_up
+from covey.bench.papers.critical_records import find_critical
 from covey.option import Value
-from covey.protocols.cluster_rows.ideal import search as search_in_the_clear
-from covey.protocols.cluster_rows.kernels import Children
-from covey.protocols.cluster_rows.problem import ClusterProblem
-from covey.protocols.cluster_rows.role import Classes
-from covey.protocols.cluster_rows.sweep import find_critical
+from covey.protocols.as_printed.cluster_rows.kernels import Children
 
 PARTIES = 5
 BY_EM, BY_ENTROPY = "sequential, by EM", "sequential, by entropy"
@@ -49,7 +43,6 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Value]]] = {
     "hilbert": ("hilbert", {}),
     "peel": ("peel", {}),
 }
-GUARDED = "cluster, guarded"
 MADE_UP = 100_000
 
 
@@ -119,10 +112,9 @@ class CensusFigures:
 
 
 @dataclass(frozen=True)
-class ScheduledRun:
-    """A real run with one schedule; `exact` is the number of exact records of others that it showed."""
+class RealRun:
+    """A real run; `exact` is the number of exact records of others that it showed."""
 
-    schedule: str
     k: int
     n: int
     done: MeasuredRun
@@ -172,22 +164,6 @@ def _losses(setting: Setting, data: Dataset, scale: Scale) -> Iterator[tuple[tup
             setting.tell(f"loss of {name}, n = {rows:,}, k = {k}")
             found = figures(built, anonymize(built.problem, algorithm, seed=setting.seed, options=options)).loss
             yield (name, k), (found.lm, found.em)
-        setting.tell(f"loss of {GUARDED}, n = {rows:,}, k = {k}")
-        yield (GUARDED, k), _guarded(data.split_rows("cluster", k, data.deal_rows(PARTIES, rows)))
-
-
-def _guarded(ready: PartitionedStudy) -> tuple[float, float]:
-    """LM and EM of the guarded schedule's release, found in the clear: tests hold a run equal to it."""
-    tables = ready.tables
-    trees = next(iter(tables.values())).trees
-    problem = ClusterProblem.of(ready.study, trees)
-    labels, clusters = search_in_the_clear(problem, {name: table.codes for name, table in tables.items()})
-    leaves = [
-        np.sum([np.bincount(table.codes[place], minlength=tree.codes) for table in tables.values()], axis=0)
-        for place, tree in enumerate(trees)
-    ]
-    loss = Classes.of(problem, clusters, next(iter(labels.values())), leaves).figures(ready.study).loss
-    return float(loss["lm"] or 0), float(loss["em"] or 0)
 
 
 def _costs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[PaperCost]:
@@ -213,7 +189,7 @@ def _sequential_run(built: Built, rows: int, k: int, seed: int) -> PaperCost:
         moved, sweeps = 0, sweeps + 1
         for start, stop in pairwise(ends):
             own = np.ascontiguousarray(codes[:, start:stop])
-            critical = find_critical(trees, children, own, state.label[start:stop].copy(), len(state.size)).record
+            critical = find_critical(trees, children, own, state.label[start:stop].copy(), len(state.size))
             calls += len(np.unique(critical[critical >= 0]))
             begun = time.perf_counter()
             moved += sweep(state, trees, limits, int(start), int(stop))
@@ -228,28 +204,19 @@ def _sequential_run(built: Built, rows: int, k: int, seed: int) -> PaperCost:
     return PaperCost(rows, k, seconds + time.perf_counter() - begun, sweeps, calls, rounds)
 
 
-def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ScheduledRun]:
+def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[RealRun]:
     parts = data.deal_rows(PARTIES, scale.run_rows)
-    for schedule in ("guarded", "exact"):
-        for k in scale.ks[:2]:
-            setting.tell(f"a run, schedule {schedule}, n = {scale.run_rows:,}, k = {k}")
-            done = data.split_rows("cluster", k, parts, {"schedule": schedule}).run(setting.seed)
-            shown = sum(map(_exact_records, done.release.ledger["p00"]))
-            yield ScheduledRun(schedule, k, scale.run_rows, done, shown)
-
-
-def _exact_records(sentence: str) -> int:
-    """The number of exact records of others that were shown, according to a sentence of a ledger."""
-    found = re.search(r"exact record, counted for all parties together: ([\d,]+) time", sentence)
-    return int(found[1].replace(",", "")) if found else 0
+    for k in scale.ks[:2]:
+        setting.tell(f"a run, one exchange a turn, n = {scale.run_rows:,}, k = {k}")
+        done = data.split_rows("cluster", k, parts, {"calls": "turn"}).run(setting.seed)
+        shown = done.learned("exactly") + done.learned("single")
+        yield RealRun(k, scale.run_rows, done, shown)
 
 
 def _loss_table(each: CensusFigures) -> ResultTable:
     losses = each.losses
     ks = sorted({k for _, k in losses})
-    rows = tuple(
-        (way, *(f"{losses[way, k][0]:.4f} / {losses[way, k][1]:.3f}" for k in ks)) for way in (*ALGORITHMS, GUARDED)
-    )
+    rows = tuple((way, *(f"{losses[way, k][0]:.4f} / {losses[way, k][1]:.3f}" for k in ks)) for way in ALGORITHMS)
     return ResultTable(f"{each.loss_figure} in form: LM / EM", ("", *(f"k = {k}" for k in ks)), rows)
 
 
@@ -276,18 +243,18 @@ def _cost_plots(found: CensusFigures) -> Iterator[Plot]:
         (f"Figure 5 in form: runtime, {name}", "seconds"): lambda each: each.seconds,
         (f"Figure 6 in form: sweeps, {name}", "L"): lambda each: each.sweeps,
         (f"{found.calls_figure} in form: SMC calls", "calls"): lambda each: each.calls,
-        (f"Rounds of the exact schedule for the same labels, {name}", "rounds"): lambda each: each.rounds,
+        (f"Rounds of one exchange a turn for the same labels, {name}", "rounds"): lambda each: each.rounds,
     }
     for (title, y), pick in picks.items():
         yield Plot(title, "n", y, curves((f"k = {each.k}", each.n, pick(each)) for each in found.costs))
 
 
-def _run_table(runs: list[ScheduledRun]) -> ResultTable:
+def _run_table(runs: list[RealRun]) -> ResultTable:
     return ResultTable.of(
         "Real runs, all parties in one process",
         runs,
         {
-            "schedule": "schedule", "k": "k", "n": "n", "LM": "done.lm", "seconds": "done.seconds",
+            "k": "k", "n": "n", "LM": "done.lm", "seconds": "done.seconds",
             "rounds": "done.rounds", "MB": "done.megabytes", "exact records shown": "exact",
         },
     )  # fmt: skip
@@ -303,10 +270,10 @@ def _loss_claims(each: CensusFigures) -> Iterator[Claim]:
             where, f"sequential clustering loses less {name} than Mondrian and Hilbert clustering",
             beaten, len(ks), f"at {beaten} of {len(ks)} k",
         )  # fmt: skip
-    best = sum(lm["sequential", k] <= min(lm["peel", k], lm[GUARDED, k]) for k in ks)
+    best = sum(lm["sequential", k] <= lm["peel", k] for k in ks)
     yield Claim.counted(
         f"beside {each.loss_figure}; a question of ours", "nothing loses less than sequential clustering",
-        best, len(ks), f"our peel or guarded cluster loses less at {len(ks) - best} of {len(ks)} k",
+        best, len(ks), f"our peel loses less at {len(ks) - best} of {len(ks)} k",
     )  # fmt: skip
 
 
@@ -335,19 +302,18 @@ def _cost_claims(found: CensusFigures) -> Iterator[Claim]:
     ratio = min(each.hops / each.rounds for each in costs)
     yield Claim(
         f"section 7.1, {on}", "Algorithm 3 takes O(n L T m) messages, most of them one after the other",
-        f"the same labels come about in at least {ratio:,.0f} times fewer exchanges, by the exact schedule",
+        f"the same labels come about in at least {ratio:,.0f} times fewer exchanges, with one exchange a turn",
         "yes" if ratio < 1.5 else "no",
     )  # fmt: skip
 
 
-def _claim_of_runs(runs: list[ScheduledRun]) -> Claim:
-    shown = {name: sum(each.exact for each in runs if each.schedule == name) for name in ("exact", "guarded")}
+def _claim_of_runs(runs: list[RealRun]) -> Claim:
+    shown = sum(each.exact for each in runs)
     return Claim(
         "section 8.2.1",
         "a player learns sizes and closures of clusters, which tell little of single records",
-        f"what the paper's algorithm opens was another party's exact record {shown['exact']:,} times; with the guarded "
-        f"schedule {shown['guarded']:,} times",
-        "no" if shown["exact"] else "yes",
+        f"what the paper's algorithm opens was another party's exact record {shown:,} times",
+        "no" if shown else "yes",
     )
 
 

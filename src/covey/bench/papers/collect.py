@@ -17,17 +17,15 @@ from covey import samples
 from covey.arrays import Ints, Longs
 from covey.bench.dataset import Dataset, PartitionedStudy, of_table, read_text
 from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Plot, ResultTable, Setting, curves
-from covey.bench.papers import coalition
 from covey.bench.papers.census import of_adult
 from covey.hierarchy import Hierarchy
 from covey.measures import lm
-from covey.party.simulate.deal import seed_of
-from covey.party.simulate.respondents import load_rows
+from covey.party.simulate.letters import load_rows
 from covey.protocols import of_study
-from covey.protocols.collect import attack, privacy
-from covey.protocols.collect.grid import Grid
-from covey.protocols.collect.line import boxes, cut_line
-from covey.protocols.collect.parameters import Parameters, on_trees, trees_of
+from covey.protocols.as_printed.collect import attack, privacy
+from covey.protocols.as_printed.collect.grid import Grid
+from covey.protocols.as_printed.collect.line import boxes, cut_line
+from covey.protocols.as_printed.collect.parameters import Parameters, on_trees, trees_of
 from covey.study import Study
 from covey.study.document import Document
 from covey.study.study import RESPONDENTS
@@ -56,7 +54,7 @@ partition = "respondents"
 [privacy]
 k = 4
 [protocol]
-method = "curve"
+as_printed = true
 grid = 64
 [columns.age]
 role = "quasi"
@@ -150,12 +148,10 @@ def run(setting: Setting) -> Findings:
     attacked = _attacks(people, setting)
     setting.tell("the other method")
     both = _side_by_side(people, setting)
-    setting.tell("what conspirators find out")
-    conspired = _conspirators(people, setting)
     setting.tell("real runs")
     real = _real(people, setting)
     return Findings(
-        tables=(figure, *concealed, kept, attacked, both, conspired, real),
+        tables=(figure, *concealed, kept, attacked, both, real),
         plots=plots,
         claims=(found, *_claims(ratios, concealed, kept, attacked)),
         notes=(
@@ -210,7 +206,7 @@ def _people(setting: Setting) -> People:
 
 def _study(data: Dataset, k: int, options: Document | None = None) -> Study:
     collector: Document = {"collector": {"role": "collector"}}
-    method: Document = {"method": "curve", **(options or {})}
+    method: Document = {"as_printed": True, **(options or {})}
     return data.study(k, collector, protocol="collect", partition="respondents", options=method)
 
 
@@ -346,7 +342,9 @@ def _side_by_side(people: People, setting: Setting) -> ResultTable:
     commonest = float(np.bincount(line.cells).max() / count)
     rows: list[tuple[Cell, ...]] = []
     for k in (5, 10, 20):
-        study = _study(people.data, k, {"method": "peel"})
+        parties: Document = {"collector": {"role": "collector"}}
+        parties |= {name: {"role": "trustee"} for name in ("first", "second", "third")}
+        study = people.data.study(k, parties, protocol="peel", partition="respondents")
         table = load_rows(study, people.data.pooled.slice(0, count))
         peeled = of_study(study).ideal(study, {RESPONDENTS: table}).figures
         found = attack.simulate(_parameters(k, (0, 300), 200, grid), people.trees, codes, setting.seed)
@@ -359,26 +357,6 @@ def _side_by_side(people: People, setting: Setting) -> ResultTable:
         "it guesses from everyone's positions and classes."
     )
     return ResultTable("Both methods side by side", head, tuple(rows), note)
-
-
-def _conspirators(people: People, setting: Setting) -> ResultTable:
-    """Measures what the collector and some trustees find out with peel, from all that they saw in a real run."""
-    count = min(120 if setting.quick else 400, people.codes.shape[1])
-    rows: list[tuple[Cell, ...]] = []
-    for k in (5,) if setting.quick else (5, 10):
-        study = _study(people.data, k, {"method": "peel", "nodes": 8 if setting.quick else 24})
-        table = load_rows(study, people.data.pooled.slice(0, count))
-        run = coalition.watch(study, table, seed_of(setting.seed))
-        for size in (1, 2):
-            told = run.trustees.names[:size]
-            shown = (run.largest, run.guessed(told), run.linked(told), run.read(told))
-            rows.append((k, count, size, *(round(part, 3) for part in shown)))
-    head = ("k", "people", "trustees", "largest class", "classes told", "shares found again", "answers read")
-    note = (
-        "The collector conspires with one or two of three trustees, with their keys and all that they saw. One tells "
-        "no more classes right than a guess from the release, and no answer; two, the majority, tell everything."
-    )
-    return ResultTable("What conspirators find out, peel", head, tuple(rows), note)
 
 
 def _parameters(k: int, rho: tuple[int, int], b: int, grid: Grid) -> Parameters:

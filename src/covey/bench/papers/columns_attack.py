@@ -3,7 +3,7 @@
 Two people with the same values elsewhere cost every cluster the same there. So whoever sees prices, and knows whom they
 are about, subtracts its own part and compares rows: equal rows are people with equal values (section 9 of Tassa &
 Gudes's vertical case calls such an attack useless; it is nearly always right). Noise does not help: it averages out
-over the clusters. With an evaluator, those who know people see no prices, and who sees prices knows no people.
+over the clusters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Longs
-from covey.protocols.cluster_columns.parameters import Shares
+from covey.protocols.as_printed.cluster_columns.parameters import Shares
 
 Pairs = set[tuple[int, int]]
 

@@ -22,10 +22,10 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet
 from covey.measures import discernibility
-from covey.protocols.federate.groups import exceeds
-from covey.protocols.federate.ideal import Owns, Test, counts, divide
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed.federate.groups import exceeds
+from covey.protocols.as_printed.federate.ideal import Owns, Test, counts, divide
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.study.document import Document
 from covey.table import Table
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from covey.anonymizers import anonymize
-from covey.anonymizers.build import build
-from covey.anonymizers.figures import figures
+from covey.anonymizers.build import build, figures
 from covey.bench.dataset import Dataset, PartitionedStudy
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import census

@@ -16,10 +16,9 @@ from itertools import combinations_with_replacement, permutations, product
 import numpy as np
 
 from covey.anonymizers import anonymize
-from covey.anonymizers.clusters import Clusters, clusters_of
+from covey.anonymizers.clusters import Clusters, agglomerate, clusters_of
 from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.kernels import forest
-from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.problem import Problem
 from covey.anonymizers.sequential import SWEEPS, first_labels, split_large
 from covey.anonymizers.sweeping import sweep

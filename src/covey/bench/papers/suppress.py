@@ -13,10 +13,10 @@ import pyarrow as pa
 from covey.bench.dataset import Dataset, MeasuredRun, read_text, shuffled
 from covey.bench.findings import Claim, Experiment, Findings, Plot, Remark, ResultTable, Setting, curves
 from covey.bench.papers.census import of_adult
-from covey.protocols.suppress.ideal import decide
-from covey.protocols.suppress.layout import Bounds
-from covey.protocols.suppress.parameters import Parameters
-from covey.protocols.suppress.tuples import OwnTuples
+from covey.protocols.as_printed.suppress.ideal import decide
+from covey.protocols.as_printed.suppress.layout import Bounds
+from covey.protocols.as_printed.suppress.parameters import Parameters
+from covey.protocols.as_printed.suppress.tuples import OwnTuples
 
 K = 5
 _QUICK = {"elgamal": (50, 100, 200, 400), "waters": (25, 50, 100)}
@@ -78,7 +78,7 @@ def _costs(setting: Setting) -> Iterator[RareRowsRun]:
                 name: pa.table({"x": [f"v{first + place}" for place in range(rows)]})
                 for name, first in (("north", 0), ("south", rows // 2))
             }
-            ready = data.split_rows("suppress", K, parts, {"encryption": encryption})
+            ready = data.split_rows("suppress", K, parts, {"encryption": encryption, "compare": "bins"})
             compared = Bounds.of(Parameters.of(ready.study), (rows, rows), (0, 0)).layout.comparisons
             yield RareRowsRun(encryption, rows, compared, ready.run(setting.seed))
 
@@ -92,7 +92,7 @@ def _losses(setting: Setting) -> ResultTable:
             setting.tell(f"Adult by {len(quasi)} columns, k = {k}")
             data = of_adult(table, quasi)
             parts = data.deal_rows(2, table.num_rows)
-            ready = data.split_rows("suppress", k, parts, {"encryption": "elgamal"})
+            ready = data.split_rows("suppress", k, parts, {"encryption": "elgamal", "compare": "bins"})
             figures = ready.ideal().figures
             owns = [OwnTuples.of(own) for own in ready.tables.values()]
             counts: Counter[bytes] = Counter()
