@@ -98,37 +98,37 @@ def _reason(section: Section, role: Role) -> str | None:
 
 def _of_sensitive(section: Section, role: Role, key: str, *, low: float, high: float = math.inf) -> float | None:
     """The column's own l or t."""
-    asked = section.number(key, low=low, high=high)
-    if asked is not None and role is not Role.SENSITIVE:
+    limit = section.number(key, low=low, high=high)
+    if limit is not None and role is not Role.SENSITIVE:
         section.problem(f"{key} is for sensitive columns", key)
-    return asked
+    return limit
 
 
 def _format(section: Section, kind: Kind, *, age: bool) -> str | None:
     """The way in which the data spells numbers or dates, where that is not ours."""
-    asked = section.text("format")
-    if asked is None:
+    spelling = section.text("format")
+    if spelling is None:
         return None
     if kind == "number" and not age:
         try:
-            check_number_format(asked)
+            check_number_format(spelling)
         except ValueError:
-            known = ", ".join(map(repr, NUMBER_FORMATS))
+            formats = ", ".join(map(repr, NUMBER_FORMATS))
             section.problem(
-                f"format of numbers must be one of {known}: the spelling of 1234.5 in the data; a unit may stand "
+                f"format of numbers must be one of {formats}: the spelling of 1234.5 in the data; a unit may stand "
                 "before or after it: '1234.5 %'",
                 "format",
             )
     elif kind == "date" or age:
         try:
-            check_date_format(asked)
+            check_date_format(spelling)
         except ValueError as error:
-            section.problem(f"format {asked!r} is no order of dates; {error}", "format")
+            section.problem(f"format {spelling!r} is no order of dates; {error}", "format")
         if age and _finest(section) != "day":
             section.problem("age_on needs a format with a day: DD.MM.YYYY", "format")
     else:
         section.problem('format is for numbers and dates: add type = "number" or "date", or a hierarchy', "format")
-    return asked
+    return spelling
 
 
 def _finest(section: Section) -> Unit:
@@ -179,14 +179,14 @@ def _numbers(section: Section, spec: dict[str, object]) -> Hierarchy:
 
 
 def _end(spec: dict[str, object], key: str, coded: Decimal | None, default: Decimal | None) -> Decimal:
-    """The least or the greatest leaf: that of the coding, which goes beyond all values, or the one given."""
-    given = _decimal(spec[key], key) if key in spec else default if coded is None else coded
-    if given is None:
-        other = "bottom" if key == "min" else "top"
-        raise InputError(f"a hierarchy of numbers needs its {key}, or {other} to code everything beyond it")
-    if coded is not None and (given > coded if key == "min" else given < coded):
-        raise InputError(f"{key} = {spell(given)} leaves nothing to code: it is not beyond {spell(coded)}")
-    return given if coded is None else coded
+    """The least or the greatest leaf: the one given, or the one beyond the coding."""
+    value = _decimal(spec[key], key) if key in spec else default if coded is None else coded
+    if value is None:
+        counterpart = "bottom" if key == "min" else "top"
+        raise InputError(f"a hierarchy of numbers needs its {key}, or {counterpart} to code everything beyond it")
+    if coded is not None and (value > coded if key == "min" else value < coded):
+        raise InputError(f"{key} = {spell(value)} leaves nothing to code: it is not beyond {spell(coded)}")
+    return value if coded is None else coded
 
 
 def _coding(section: Section) -> Coding | None:
@@ -228,9 +228,9 @@ def _dates(section: Section, spec: dict[str, object]) -> Hierarchy:
 
 def _interval(section: Section) -> Interval:
     low, high = _range(section)
-    asked = section.raw("step")
-    if asked is not None:
-        step = _decimal(asked, "step")
+    setting = section.raw("step")
+    if setting is not None:
+        step = _decimal(setting, "step")
         if step <= 0:
             raise InputError("step must be above 0")
         return Interval(low, high, step)
@@ -257,15 +257,15 @@ def _range(section: Section) -> tuple[Decimal, Decimal] | tuple[None, None]:
 _DIGITS = 15
 
 
-def _decimal(value: object, what: str) -> Decimal:
+def _decimal(value: object, key: str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{what} must be a number")
-    found = Decimal(str(value))
-    if not found.is_finite():
-        raise InputError(f"{what} must be finite")
-    if found and (abs(found.adjusted()) > _DIGITS or -int(found.as_tuple().exponent) > _DIGITS):
-        raise InputError(f"{what} has too many digits; at most {_DIGITS} are read before and after the point")
-    return found
+        raise InputError(f"{key} must be a number")
+    number = Decimal(str(value))
+    if not number.is_finite():
+        raise InputError(f"{key} must be finite")
+    if number and (abs(number.adjusted()) > _DIGITS or -int(number.as_tuple().exponent) > _DIGITS):
+        raise InputError(f"{key} has too many digits; at most {_DIGITS} are read before and after the point")
+    return number
 
 
 def _only(spec: dict[str, object], keys: tuple[str, ...]) -> None:

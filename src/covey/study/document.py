@@ -40,23 +40,23 @@ def of(study: Study) -> Document:
 def table(document: Document, *names: str) -> Document:
     """The table at that path, made where it is missing."""
     for name in names:
-        below = document.setdefault(name, {})
-        if not isinstance(below, dict):
+        value = document.setdefault(name, {})
+        if not isinstance(value, dict):
             raise InputError(f"{'.'.join(names)} is no table in the study")
-        document = below
+        document = value
     return document
 
 
 def give_roster(
     document: Document, addresses: Mapping[str, str], certificates: Mapping[str, str], relay: str | None = None
 ) -> None:
-    """Every party gets that address and that certificate file, in place of what it had; so does the authority.
+    """Every party gets that address and that certificate file, in place of what it had. So does the authority.
 
     `relay` is the URL at which parties without an address meet.
     """
     for name, certificate in certificates.items():
-        listed = name in table(document, "parties") or name != "authority"
-        party = table(document, "parties", name) if listed else table(document, "authority")
+        is_party = name in table(document, "parties") or name != "authority"
+        party = table(document, "parties", name) if is_party else table(document, "authority")
         party.pop("address", None)
         party["certificate"] = certificate
         if name in addresses:
@@ -67,7 +67,7 @@ def give_roster(
 
 
 def save(document: Document, files: Mapping[str, bytes], folder: Path) -> Study:
-    """Writes the document as a study with the files that it names, and reads it back."""
+    """Writes the document as a study with its files, and reads it back."""
     for name, content in files.items():
         write_atomically(folder / name, content)
     path = folder / "study.toml"
@@ -80,5 +80,5 @@ def spell(document: Document, path: tuple[str, ...] = ()) -> str:
     lines = [f"[{'.'.join(map(toml_key, path))}]"] if path else []
     lines += [f"{toml_key(name)} = {spelled(value)}" for name, value in document.items() if not isinstance(value, dict)]
     text = "\n".join(lines) + "\n" if lines else ""
-    below = [spell(value, (*path, name)) for name, value in document.items() if isinstance(value, dict)]
-    return "\n".join(part for part in (text, *below) if part)
+    tables = [spell(value, (*path, name)) for name, value in document.items() if isinstance(value, dict)]
+    return "\n".join(part for part in (text, *tables) if part)

@@ -17,45 +17,45 @@ Path = tuple[str, ...]
 
 
 def set_keys(text: str, path: Path, changes: Mapping[str, str | None], name: str = "the study") -> str:
-    """The text with these keys of one section set to TOML values, or taken out; a missing section is added.
+    """The text with these keys of one section set to TOML values, or taken out. A missing section is added.
 
     A key that is there stays in its place, a new one comes first.
 
     Raises InputError where the text is written in a way that cannot be edited line by line.
     """
     lines = text.splitlines()
-    said = {key: f"{toml_key(key)} = {value}" for key, value in changes.items() if value is not None}
-    place = _section(lines, path)
-    if place is None:
+    assignments = {key: f"{toml_key(key)} = {value}" for key, value in changes.items() if value is not None}
+    span = _section(lines, path)
+    if span is None:
         head = ".".join(map(toml_key, path))
-        new = [*lines, "", f"[{head}]", *said.values()] if said else lines
+        edited = [*lines, "", f"[{head}]", *assignments.values()] if assignments else lines
     else:
-        first, last = place
-        kept = _changed(lines[first + 1 : last], changes, said)
-        new = [*lines[: first + 1], *said.values(), *kept, *lines[last:]]
-    return _checked(text, "\n".join([*new, ""]), path, set(changes), name)
+        first, last = span
+        unchanged = _changed(lines[first + 1 : last], changes, assignments)
+        edited = [*lines[: first + 1], *assignments.values(), *unchanged, *lines[last:]]
+    return _checked(text, "\n".join([*edited, ""]), path, set(changes), name)
 
 
 def set_section(text: str, path: Path, section: Sequence[str], name: str = "the study") -> str:
-    """The text with one section, and the comment above it, replaced by these lines or added at the end."""
+    """The text with one section and the comment above it replaced, or added at the end."""
     lines = text.splitlines()
-    place = _section(lines, path)
-    if place is None:
-        new = [*lines, "", *section]
+    span = _section(lines, path)
+    if span is None:
+        edited = [*lines, "", *section]
     else:
-        first, last = place
+        first, last = span
         while first > 0 and lines[first - 1].startswith("#"):
             first -= 1
         while last > first and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
             last -= 1  # empty lines and the comment above the next section stay
-        new = [*lines[:first], *section, *lines[last:]]
-    return _checked(text, "\n".join([*new, ""]), path, None, name)
+        edited = [*lines[:first], *section, *lines[last:]]
+    return _checked(text, "\n".join([*edited, ""]), path, None, name)
 
 
 def spelled(value: object) -> str:
     """A value as a study file has it."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{toml_key(name)} = {spelled(each)}" for name, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_key(name)} = {spelled(content)}" for name, content in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spelled, value)) + "]"
     if isinstance(value, bool):
@@ -69,11 +69,11 @@ def spelled(value: object) -> str:
 
 def _section(lines: Sequence[str], path: Path) -> tuple[int, int] | None:
     """The line of a section's head, and the line at which the next one begins."""
-    heads = [place for place, line in enumerate(lines) if _head(line) is not None]
-    first = next((place for place in heads if _head(lines[place]) == path), None)
+    heads = [number for number, line in enumerate(lines) if _head(line) is not None]
+    first = next((number for number in heads if _head(lines[number]) == path), None)
     if first is None:
         return None
-    return first, min((place for place in heads if place > first), default=len(lines))
+    return first, min((number for number in heads if number > first), default=len(lines))
 
 
 def _head(line: str) -> Path | None:
@@ -81,76 +81,76 @@ def _head(line: str) -> Path | None:
     if not line.lstrip().startswith("["):
         return None
     try:
-        found: object = tomllib.loads(line)
+        content: object = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
         return None
     path = []
-    while isinstance(found, dict) and len(found) == 1:
-        name, found = next(iter(found.items()))
+    while isinstance(content, dict) and len(content) == 1:
+        name, content = next(iter(content.items()))
         path.append(name)
-    return tuple(path) if found == {} else None
+    return tuple(path) if content == {} else None
 
 
-def _changed(lines: Sequence[str], keys: Collection[str], said: dict[str, str]) -> list[str]:
-    """A section's lines with other ones, taken from `said`, for some keys, whose values may go over several lines."""
-    kept: list[str] = []
-    place = 0
-    while place < len(lines):
-        key = _key(lines[place])
-        found = key is not None and key in keys
-        kept += [lines[place]] if not found else [said.pop(str(key))] if key in said else []
-        place += _size(lines, place) if found else 1
-    return kept
+def _changed(lines: Sequence[str], keys: Collection[str], assignments: dict[str, str]) -> list[str]:
+    """A section's lines, some keys with other lines, from `assignments`. Their values may go over several lines."""
+    result: list[str] = []
+    index = 0
+    while index < len(lines):
+        key = _key(lines[index])
+        is_changed = key is not None and key in keys
+        result += [lines[index]] if not is_changed else [assignments.pop(str(key))] if key in assignments else []
+        index += _size(lines, index) if is_changed else 1
+    return result
 
 
 def _key(line: str) -> str | None:
-    """The key that a line begins with; None for an empty line and for a comment."""
-    before, equals, _ = line.partition("=")
-    if not equals or before.lstrip().startswith("#"):
+    """The key that a line begins with. None for an empty line and for a comment."""
+    left_side, equals, _ = line.partition("=")
+    if not equals or left_side.lstrip().startswith("#"):
         return None
     try:
-        found = tomllib.loads(f"{before} = 0")
+        content = tomllib.loads(f"{left_side} = 0")
     except tomllib.TOMLDecodeError:
         return None
-    return next(iter(found))
+    return next(iter(content))
 
 
-def _size(lines: Sequence[str], place: int) -> int:
+def _size(lines: Sequence[str], start: int) -> int:
     """The number of lines of the value that begins there."""
-    for end in range(place + 1, len(lines) + 1):
+    for end in range(start + 1, len(lines) + 1):
         try:
-            tomllib.loads("\n".join(lines[place:end]))
+            tomllib.loads("\n".join(lines[start:end]))
         except tomllib.TOMLDecodeError:
             continue
-        return end - place
+        return end - start
     return 1
 
 
-def _checked(old: str, new: str, path: Path, keys: set[str] | None, name: str) -> str:
+def _checked(old: str, edited: str, path: Path, keys: set[str] | None, name: str) -> str:
     """The new text. Raises InputError if it changes anything but the section, or but these keys of it."""
     by_hand = f"{name}: [{'.'.join(path)}] cannot be changed here, as it is written in another way; edit the file"
     try:
-        before, after = tomllib.loads(old), tomllib.loads(new)
+        old_content, new_content = tomllib.loads(old), tomllib.loads(edited)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{by_hand} ({error})") from None
-    for content in (before, after):
+    for content in (old_content, new_content):
         _take_out(content, path, keys)
-    if before != after:
+    if old_content != new_content:
         raise InputError(by_hand)
-    return new
+    return edited
 
 
 def _take_out(content: dict[str, object], path: Path, keys: set[str] | None) -> None:
     """Takes a section out of a document, or some keys of it."""
-    *above, last = path
-    here: object = content
-    for part in above:
-        here = here.setdefault(part, {}) if isinstance(here, dict) else {}
-    if not isinstance(here, dict):
+    *ancestors, last = path
+    table: object = content
+    for part in ancestors:
+        table = table.setdefault(part, {}) if isinstance(table, dict) else {}
+    if not isinstance(table, dict):
         return
     if keys is None:
-        here.pop(last, None)
+        table.pop(last, None)
         return
-    section = here.setdefault(last, {})
+    section = table.setdefault(last, {})
     for key in keys if isinstance(section, dict) else ():
         section.pop(key, None)

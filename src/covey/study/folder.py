@@ -27,29 +27,29 @@ class Folder:
         self._folder = folder
         self.files = dict(files)
 
-    def note(self, named: str) -> Path:
-        """The relative path of a file that may not be there yet; its content is kept if it is."""
-        relative = self._relative(named)
+    def note(self, path: str) -> Path:
+        """The relative path of a file that may not be there yet. Its content is kept if it is."""
+        relative = self._relative(path)
         if (self._folder / relative).is_file():
-            self.read(named)
+            self.read(path)
         return Path(relative)
 
-    def read(self, named: str) -> bytes:
+    def read(self, path: str) -> bytes:
         """A file's content. Raises InputError that names the file."""
-        relative = self._relative(named)
-        known = self.files.get(relative.as_posix())
-        if known is not None:
-            return known
+        relative = self._relative(path)
+        cached = self.files.get(relative.as_posix())
+        if cached is not None:
+            return cached
         content = read_bytes(self._folder / relative, "it must lie in the study's folder", bound=bounds.long_record)
         self.files[relative.as_posix()] = content
         return content
 
-    def _relative(self, named: str) -> PurePosixPath:
-        relative = PurePosixPath(named)
-        if not named or "\0" in named or relative.is_absolute() or ".." in relative.parts or "\\" in named:
-            raise InputError(f"{named!r} lies outside the study's folder; copy the file into it and name it from there")
+    def _relative(self, path: str) -> PurePosixPath:
+        relative = PurePosixPath(path)
+        if not path or "\0" in path or relative.is_absolute() or ".." in relative.parts or "\\" in path:
+            raise InputError(f"{path!r} lies outside the study's folder; copy the file into it and name it from there")
         if relative.as_posix().lower() in RESERVED:
-            raise InputError(f"{named!r} is what a release or a run calls a file of its own; rename the file")
+            raise InputError(f"{path!r} is what a release or a run calls a file of its own; rename the file")
         walked = self._folder
         for part in relative.parts:
             walked /= part
@@ -58,5 +58,5 @@ class Folder:
             except OSError as error:
                 raise InputError(f"a file that the study names cannot be read ({error.strerror})") from None
             if linked:
-                raise InputError(f"{named!r} is a link; a study's files must be real files in its folder")
+                raise InputError(f"{path!r} is a link; a study's files must be real files in its folder")
         return relative

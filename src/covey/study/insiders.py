@@ -23,7 +23,7 @@ def asked(privacy: Privacy) -> int:
 
 
 def k_insider(study: Study) -> int | None:
-    """The k toward insiders that a run of the study keeps; None where its protocol keeps none."""
+    """The k toward insiders that a run of the study keeps. None where its protocol keeps none."""
     return asked(study.privacy) if study.declared is not None and KEY in study.declared.privacy else None
 
 

@@ -6,19 +6,19 @@ import math
 from fractions import Fraction
 
 
-def at_least(asked: float | Fraction, denominator: int) -> Fraction:
-    """The smallest fraction with at most that denominator that is no less than what is written."""
-    exact = exactly(asked)
+def at_least(limit: float | Fraction, denominator: int) -> Fraction:
+    """The smallest fraction with at most that denominator that is no less than the limit."""
+    exact = exactly(limit)
     if exact.denominator <= denominator:
         return exact
-    return min(Fraction(math.ceil(exact * below), below) for below in range(1, denominator + 1))
+    return min(Fraction(math.ceil(exact * divisor), divisor) for divisor in range(1, denominator + 1))
 
 
-def exactly(asked: float | Fraction) -> Fraction:
+def exactly(limit: float | Fraction) -> Fraction:
     """The decimal that is written."""
-    return asked if isinstance(asked, Fraction) else Fraction(repr(asked))
+    return limit if isinstance(limit, Fraction) else Fraction(repr(limit))
 
 
-def at_most(asked: float, denominator: int) -> Fraction:
-    """The largest fraction with at most that denominator that is no more than what is written."""
-    return -at_least(-asked, denominator)
+def at_most(limit: float, denominator: int) -> Fraction:
+    """The largest fraction with at most that denominator that is no more than the limit."""
+    return -at_least(-limit, denominator)

@@ -21,9 +21,8 @@ from covey.schema import Column, Role
 from covey.study import judging, requirements, rules
 from covey.study.columns import read_column
 from covey.study.folder import Folder
-from covey.study.lines import MOST_PARTS, Lines, longest_key
 from covey.study.requirements import Requirements
-from covey.study.section import Section
+from covey.study.section import MOST_PARTS, Lines, Section, longest_key
 from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Relay, Sizes, Study
 from covey.study.texts import LONGEST_LABEL, LONGEST_TEXT, read_language, read_texts
 
@@ -71,18 +70,18 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         head.problem("a study needs a name", "name")
     if STEERING.search(name):
         head.problem("the study's name has control characters; write it in one line of plain text", "name")
-    protocol = head.choice("protocol", requirements.names())
+    protocol = head.choice("protocol", requirements.names()) or ("peel" if "parties" in root else None)
     partition = head.choice("partition", rules.PARTITIONS)
-    needed = _requirements(root, head, protocol, partition)
-    if partition is None and needed is not None:
-        partition = needed.partition
+    needs = _requirements(root, head, protocol, partition)
+    if partition is None and needs is not None:
+        partition = needs.partition
     language = read_language(head)
     columns = _columns(root, folder, language)
     privacy = _privacy(root.section("privacy", rules.PRIVACY_KEYS, required=True))
     columns, privacy = _same_for_all(columns, privacy)
-    options = _options(root, needed, folder)
+    options = _options(root, needs, folder)
     authority, parties = _authority(root, folder), _parties(root, folder, language)
-    if needed is not None and needed.authority(options):
+    if needs is not None and needs.authority(options):
         authority = authority or Authority()
         parties = (*parties, _issuer(root, authority, parties)) if parties else ()
     study = Study(
@@ -108,21 +107,21 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         about=read_texts(head, "about", language, LONGEST_TEXT),
         language=language,
     )
-    judging.judge(root, study, needed)
+    judging.judge(root, study, needs)
     return study
 
 
 def _requirements(root: Section, head: Section, protocol: str | None, partition: str | None) -> Requirements | None:
-    """The requirements of the protocol for this way to split the table; the first one's where it knows no such way."""
-    known = () if protocol is None else requirements.of_protocol(protocol)
-    options = root.section("protocol", None, again=True)
-    needed = requirements.chosen(known, partition, {name: options.raw(name) for name in options.names()})
-    if needed is not None:
-        return needed
-    if known:
-        ways = " or ".join(repr(needed.partition) for needed in known)
-        head.problem(f"protocol {protocol!r} needs partition = {ways}", "partition")
-    return known[0] if len(known) == 1 else None
+    """The requirements of the protocol for this way to split the table. The first one's where it knows no such way."""
+    declared = () if protocol is None else requirements.of_protocol(protocol)
+    options = root.section("protocol", None, repeated=True)
+    match = requirements.chosen(declared, partition, {name: options.raw(name) for name in options.names()})
+    if match is not None:
+        return match
+    if declared:
+        partitions = " or ".join(repr(match.partition) for match in declared)
+        head.problem(f"protocol {protocol!r} needs partition = {partitions}", "partition")
+    return declared[0] if len(declared) == 1 else None
 
 
 def _columns(root: Section, folder: Folder, language: str) -> tuple[Column, ...]:
@@ -141,20 +140,20 @@ def _columns(root: Section, folder: Folder, language: str) -> tuple[Column, ...]
         if name.casefold() in names:
             section.problem(f"column {name!r} differs from another column only in capitals", name)
         names.add(name.casefold())
-        own = section.section(name, rules.COLUMN_KEYS)
-        columns.append(read_column(name, own, folder, language))
+        column_section = section.section(name, rules.COLUMN_KEYS)
+        columns.append(read_column(name, column_section, folder, language))
     return tuple(columns)
 
 
 def _same_for_all(columns: tuple[Column, ...], privacy: Privacy) -> tuple[tuple[Column, ...], Privacy]:
-    """One l, or t, that all sensitive columns ask for is the study's, wherever it is written."""
+    """Makes one l, or t, that all sensitive columns ask for the study's."""
     sensitive = [column for column in columns if column.role is Role.SENSITIVE]
     diverse = {privacy.l if column.l is None else column.l for column in sensitive}
-    near = {privacy.t if column.t is None else column.t for column in sensitive}
+    limits = {privacy.t if column.t is None else column.t for column in sensitive}
     if len(diverse) == 1:
         privacy, columns = replace(privacy, l=diverse.pop()), tuple(replace(column, l=None) for column in columns)
-    if len(near) == 1:
-        privacy, columns = replace(privacy, t=near.pop()), tuple(replace(column, t=None) for column in columns)
+    if len(limits) == 1:
+        privacy, columns = replace(privacy, t=limits.pop()), tuple(replace(column, t=None) for column in columns)
     return columns, privacy
 
 
@@ -181,12 +180,12 @@ def _measure(root: Section) -> str:
 
 
 def _suppression(root: Section) -> float:
-    value = root.section("utility", rules.UTILITY_KEYS, again=True).number("suppression", low=0, high=1)
+    value = root.section("utility", rules.UTILITY_KEYS, repeated=True).number("suppression", low=0, high=1)
     return 1.0 if value is None else value
 
 
 def _effort(root: Section) -> str | None:
-    return root.section("utility", rules.UTILITY_KEYS, again=True).choice("effort", rules.EFFORTS)
+    return root.section("utility", rules.UTILITY_KEYS, repeated=True).choice("effort", rules.EFFORTS)
 
 
 def _parties(root: Section, folder: Folder, language: str) -> tuple[Party, ...]:
@@ -195,16 +194,16 @@ def _parties(root: Section, folder: Folder, language: str) -> tuple[Party, ...]:
     for name in section.names():
         if _NAME.fullmatch(name) is None:
             section.problem(f"party name {name!r}: use letters, digits, dot, dash and underscore, at most 64", name)
-        own = section.section(name, rules.PARTY_KEYS)
-        names = own.texts("columns")
+        party_section = section.section(name, rules.PARTY_KEYS)
+        names = party_section.texts("columns")
         parties.append(
             Party(
                 name=name,
-                address=_address(own),
-                certificate=_certificate(own, folder),
+                address=_address(party_section),
+                certificate=_certificate(party_section, folder),
                 columns=names,
-                role=own.choice("role", rules.PARTY_ROLES),
-                label=read_texts(own, "label", language, LONGEST_LABEL),
+                role=party_section.choice("role", rules.PARTY_ROLES),
+                label=read_texts(party_section, "label", language, LONGEST_LABEL),
             )
         )
     return tuple(parties)
@@ -221,11 +220,11 @@ def _address(section: Section) -> str | None:
 
 def _certificate(section: Section, folder: Folder) -> Path | None:
     """The certificate's path; the file itself is needed only by a party that runs."""
-    named = section.text("certificate")
-    if named is None:
+    path = section.text("certificate")
+    if path is None:
         return None
     try:
-        return folder.note(named)
+        return folder.note(path)
     except InputError as error:
         section.problem(str(error), "certificate")
         return None
@@ -251,18 +250,18 @@ def _relay(root: Section, folder: Folder) -> Relay | None:
 def _issuer(root: Section, authority: Authority, parties: tuple[Party, ...]) -> Party:
     """The authority as a party without data: it has to come as the others do."""
     if any(party.name == "authority" for party in parties):
-        root.section("parties", None, again=True).problem(
-            "this name is that of [authority]; call the party otherwise", "authority"
+        root.section("parties", None, repeated=True).problem(
+            "this name is that of [authority]; give the party another name", "authority"
         )
     return Party("authority", authority.address, authority.certificate, role="authority")
 
 
-def _options(root: Section, needed: Requirements | None, folder: Folder) -> dict[str, Value]:
+def _options(root: Section, needs: Requirements | None, folder: Folder) -> dict[str, Value]:
     """The options of [protocol], each checked by its declaration."""
-    section = root.section("protocol", None if needed is None else [option.name for option in needed.options])
+    section = root.section("protocol", None if needs is None else [option.name for option in needs.options])
     options: dict[str, Value] = {}
     for key in section.names():
-        value, option = _option(section.raw(key)), None if needed is None else needed.option(key)
+        value, option = _option(section.raw(key)), None if needs is None else needs.option(key)
         try:
             if value is None:
                 raise ValueError(f"{key} must be a text, a number, true or false, or a list of those")
@@ -272,7 +271,7 @@ def _options(root: Section, needed: Requirements | None, folder: Folder) -> dict
                 folder.read(str(value))
             options[key] = value
         except (ValueError, InputError) as error:
-            section.problem(str(error), key)
+            section.problem(section.successor(f"{key}={section.raw(key)}") or str(error), key)
     return options
 
 

@@ -1,8 +1,8 @@
 """The part of a protocol's declaration that a study file is held to, found by the protocol's name.
 
-A protocol is a folder of the package `PROTOCOLS`, called like the protocol, or like it with `_rows`, `_columns` and so
-on behind it where one name has a protocol for each way to split a table, or for each method. The study knows no
-protocol: it looks for the folder, loads it, and reads `PROTOCOL.requirements` there.
+A protocol is a folder of the package `PROTOCOLS`, or a paper's own of `PRINTED` there, called like the protocol, or
+like it with `_rows`, `_columns` and so on behind it where one name has a protocol for each way to split a table; or one
+folder has several in `PROTOCOLS`. The study knows no protocol: it looks for the folder and reads the declaration there.
 """
 
 from __future__ import annotations
@@ -15,13 +15,23 @@ from importlib import import_module
 from typing import Any
 
 from covey.errors import InputError
-from covey.option import Option, Value
+from covey.option import Flag, Option, Value
 
 PROTOCOLS = "covey.protocols"
 SHARED = "shared"
 """The folder there that is no protocol."""
+PRINTED = "as_printed"
+"""The folder there that has the papers' own systems."""
 EXTRA = ("gmpy2", "pymcl")
 """Libraries of the extra `covey[papers]`."""
+
+
+AS_PRINTED = Flag(
+    "as_printed",
+    False,
+    "true: run the paper's own system, with what it opens; without it the study is refused",
+)
+"""The option without which no study runs a paper's own system."""
 
 
 @dataclass(frozen=True)
@@ -46,61 +56,53 @@ class Requirements:
     """Tells from the options if an [authority] has to take part."""
     evaluates: bool = False
     """True if its parties can add up errors over all rows (`[evaluate] joint = true`)."""
-    method: str = ""
-    """The method that a study asks for it by, where a name has several protocols for one way to split a table."""
     empty: str = ""
     """Why a party without rows cannot take part, as the end of a sentence; none where it can."""
     withholds: bool = False
     """True if it withholds k rows or more where these keep k, but not what else is asked for."""
-    usual: bool = True
-    """True if it is the one for a study that names no method."""
 
     def option(self, name: str) -> Option[object] | None:
         """The option of that name."""
         return next((option for option in self.options if option.name == name), None)
 
     def check(self, name: str, value: Value) -> None:
-        """Raises ValueError if there is no such option, or the value is none that it takes."""
+        """Raises ValueError for an unknown option, and for a value that it does not take."""
         option = self.option(name)
         if option is None:
-            known = ", ".join(each.name for each in self.options) or "none"
-            raise ValueError(f"{name} is no option with partition = {self.partition!r}; there is {known}")
+            names = ", ".join(candidate.name for candidate in self.options) or "none"
+            raise ValueError(f"{name} is no option with partition = {self.partition!r}; there is {names}")
         option.check(value)
 
     def beyond_defaults(self, options: Mapping[str, Value]) -> Mapping[str, Value]:
-        """The options that say more than their defaults: without the others a study would mean the same."""
-        if not self.usual and "method" not in options:
-            return options
-        kept: dict[str, Value] = {} if self.usual else {"method": self.method}
+        """The options that differ from their defaults: the others do not change a study's meaning."""
+        changed: dict[str, Value] = {}
         for name, value in options.items():
             option = self.option(name)
             if option is None or not option.is_default(value):
-                kept[name] = value
-        return kept
+                changed[name] = value
+        return changed
 
 
 @cache
 def folders() -> dict[str, tuple[str, ...]]:
     """The folders of each protocol, by its name."""
-    found: dict[str, tuple[str, ...]] = {}
-    for module in pkgutil.iter_modules(import_module(PROTOCOLS).__path__):
-        if module.ispkg and module.name != SHARED:
-            name = module.name.split("_")[0]
-            found[name] = (*found.get(name, ()), module.name)
-    return found
+    result: dict[str, tuple[str, ...]] = {}
+    for package in ("", f"{PRINTED}."):
+        for module in pkgutil.iter_modules(import_module(f"{PROTOCOLS}.{package}".rstrip(".")).__path__):
+            if module.ispkg and module.name not in (SHARED, PRINTED):
+                name = module.name.split("_")[0]
+                result[name] = (*result.get(name, ()), package + module.name)
+    return dict(sorted(result.items()))
 
 
-def chosen(known: Sequence[Requirements], partition: str | None, options: Mapping[str, object]) -> Requirements | None:
-    """The one of these that a study asks for by its partition and, where that is not enough, by its method.
-
-    An older study names no method, and may have options that only a method has which is not the usual one: it means
-    that one.
-    """
-    ways = {needed.partition for needed in known}
-    found = [needed for needed in known if partition == needed.partition or (partition is None and len(ways) == 1)]
-    asked = [needed for needed in found if needed.method == options.get("method", needed.method)]
-    able = [needed for needed in asked if all(needed.option(name) for name in options)]
-    return next(iter(sorted(able or asked or found, key=lambda needed: not needed.usual)), None)
+def chosen(
+    declared: Sequence[Requirements], partition: str | None, options: Mapping[str, object]
+) -> Requirements | None:
+    """The requirements that fit a study's partition and, where several do, its options."""
+    splits = {entry.partition for entry in declared}
+    fitting = [entry for entry in declared if partition == entry.partition or (partition is None and len(splits) == 1)]
+    able = [entry for entry in fitting if all(entry.option(name) for name in options)]
+    return next(iter(able or fitting), None)
 
 
 def names() -> tuple[str, ...]:
@@ -109,18 +111,19 @@ def names() -> tuple[str, ...]:
 
 
 def of_protocol(name: str) -> tuple[Requirements, ...]:
-    """The requirements of the protocols of that name, one for each way to split a table that it knows."""
-    return tuple(load(folder).requirements for folder in folders().get(name, ()))
+    """The requirements of the protocols of that name, one for each way to split a table."""
+    return tuple(protocol.requirements for folder in folders().get(name, ()) for protocol in load(folder))
 
 
-def load(folder: str) -> Any:
-    """The declaration in a protocol's folder. Raises InputError where it needs an extra that is not installed."""
+def load(folder: str) -> Sequence[Any]:
+    """The declarations in a protocol's folder. Raises InputError where it needs an extra that is not installed."""
     try:
-        return import_module(f"{PROTOCOLS}.{folder}").PROTOCOL
+        module = import_module(f"{PROTOCOLS}.{folder}")
+        return getattr(module, "PROTOCOLS", None) or (module.PROTOCOL,)
     except ModuleNotFoundError as error:
         if error.name not in EXTRA:
             raise
-        name = folder.partition("_")[0]
+        name = folder.rpartition(".")[2].partition("_")[0]
         raise InputError(
             f"protocol {name!r} needs an extra that is not installed: pip install 'covey[papers]'"
         ) from None

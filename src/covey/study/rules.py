@@ -11,16 +11,6 @@ COLUMN_KEYS = (
     "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "singles_out", "weight",
     "distance", "format", "l", "t", "label", "answers", "question", "unlisted", "cut",
 )  # fmt: skip
-GONE = {
-    **dict.fromkeys(("mode", "window", "pairs", "buckets"), "is gone; leave it out"),
-    "refine": "is gone; leave it out: labels are always narrowed",
-    "nodes": "is gone; set effort in [utility] instead",
-    "lend": "is gone; leave it out: about 1% more is lost",
-    "leftover": "is gone; leave it out: fewer than k records that are left over are withheld",
-    "insider": 'is gone; leave it out, and for "clip" set most_of_a_class in [privacy] just below 1',
-    "identifies": 'is gone; write singles_out = "…" with the reason why one row alone may bear a published value',
-}
-"""Keys of earlier versions, and what to do instead: read where a section has no such key today."""
 PARTY_KEYS = ("address", "certificate", "columns", "role", "label")
 EVALUATE_KEYS = ("joint",)
 AUTHORITY_KEYS = ("address", "certificate")

@@ -1,14 +1,125 @@
-"""One table of a study file: typed reads that note what is wrong, with the line, and go on."""
+"""One table of a study file: typed reads that note what is wrong, with the line of the key, and go on.
+
+Every line of the TOML text is read once, left to right, so that a problem can name its line.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 
-from covey.study.lines import Lines
-from covey.study.rules import GONE
+from covey.study.gone import successor
+
+MOST_PARTS = 16
+"""The most parts of a dotted key; a study needs three."""
+
+
+class Lines:
+    """The line of each key path. A path that does not stand in the text has its nearest ancestor's line."""
+
+    def __init__(self, text: str) -> None:
+        self._line: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        depth = 0
+        for number, raw in enumerate(text.splitlines(), start=1):
+            line = raw.strip()
+            if depth == 0 and line.startswith("["):
+                table, _ = _keys(line.lstrip("["), "]")
+                self._record(table, number)
+                continue
+            if depth == 0 and line and not line.startswith("#"):
+                keys, _ = _keys(line, "=")
+                self._record((*table, *keys), number)
+            depth = max(0, depth + _opened(line))
+
+    def _record(self, path: tuple[str, ...], number: int) -> None:
+        for end in range(1, min(len(path), 2 * MOST_PARTS) + 1):
+            self._line.setdefault(path[:end], number)
+
+    def of(self, *path: str) -> int:
+        """The line of that path, or of its nearest ancestor."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self._line:
+                return self._line[path[:end]]
+        return 1
+
+
+def longest_key(text: str) -> tuple[int, int]:
+    """The most parts that a dotted key of the text has, and its line.
+
+    A key of a million parts would make as many nested tables.
+    """
+    maximum, line_number = 0, 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        parts = line.count(".") + 1 if "." in line else 1
+        if parts > MOST_PARTS:
+            _, parts = _keys(line.strip().lstrip("["), "]=")
+        if parts > maximum:
+            maximum, line_number = parts, number
+    return maximum, line_number
+
+
+def _keys(text: str, ends: str) -> tuple[tuple[str, ...], int]:
+    """The parts of a dotted key up to one of `ends`, and their number."""
+    keys: list[str] = []
+    position, parts = 0, 0
+    while position < len(text):
+        while position < len(text) and text[position] in " \t":
+            position += 1
+        key, position = _part(text, position)
+        if key is None:
+            break
+        parts += 1
+        if parts <= MOST_PARTS:
+            keys.append(key)
+        while position < len(text) and text[position] in " \t":
+            position += 1
+        if position >= len(text) or text[position] in ends or text[position] != ".":
+            break
+        position += 1
+    return tuple(keys), parts
+
+
+def _part(text: str, position: int) -> tuple[str | None, int]:
+    """One part of a key, bare or quoted, and the place behind it. None where none begins."""
+    quote = text[position : position + 1]
+    if quote not in ("'", '"') or not quote:
+        end = position
+        while end < len(text) and (text[end].isalnum() or text[end] in "_-"):
+            end += 1
+        return (text[position:end], end) if end > position else (None, position)
+    end = position + 1
+    while end < len(text) and text[end] != quote:
+        end += 2 if quote == '"' and text[end] == "\\" else 1
+    content = text[position + 1 : end]
+    return (_unescaped(content) if quote == '"' else content), end + 1
+
+
+def _unescaped(basic: str) -> str:
+    try:
+        return str(tomllib.loads(f'x = "{basic}"')["x"])
+    except tomllib.TOMLDecodeError:
+        return basic
+
+
+def _opened(line: str) -> int:
+    """The number of brackets that a line leaves open, outside strings and comments."""
+    depth, quote = 0, ""
+    for character in line:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "#":
+            break
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+    return depth
 
 
 class Section:
@@ -32,8 +143,8 @@ class Section:
 
     def problem(self, message: str, *keys: str) -> None:
         """Note a problem; it is shown with the line of the key."""
-        where = ".".join(self._path)
-        entry = (self._lines.of(*self._path, *keys), f"[{where}] {message}" if where else message)
+        path = ".".join(self._path)
+        entry = (self._lines.of(*self._path, *keys), f"[{path}] {message}" if path else message)
         if entry not in self.problems:
             self.problems.append(entry)
 
@@ -45,28 +156,36 @@ class Section:
         for key in self._content:
             if key in keys:
                 continue
-            if key in GONE:
-                self.problem(f"{key} {GONE[key]}", key)
+            sentence = self.successor(key)
+            if sentence is not None:
+                self.problem(sentence, key)
             else:
-                near = difflib.get_close_matches(key, keys, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(keys)}"
+                similar = difflib.get_close_matches(key, keys, n=1)
+                hint = f"; did you mean {similar[0]!r}?" if similar else f"; known are {', '.join(keys)}"
                 self.problem(f"unknown key {key!r}{hint}", key)
 
+    def successor(self, name: str) -> str | None:
+        """The sentence on what replaces a key, or `key=value`, that is gone; None for others."""
+        section = self._path[0] if self._path else ""
+        study = self._root.raw("study")
+        protocol = study.get("protocol", "peel") if isinstance(study, dict) else "peel"
+        return successor(str(protocol) if section == "protocol" else section, name)
+
     def section(
-        self, key: str, keys: Sequence[str] | None = None, *, required: bool = False, again: bool = False
+        self, key: str, keys: Sequence[str] | None = None, *, required: bool = False, repeated: bool = False
     ) -> Section:
-        """The table below `key`, empty if it is not there; `again` re-opens it without judging it twice."""
+        """The table below `key`, empty if it is not there. `repeated` re-opens it without judging it twice."""
         value = self._content.get(key, {})
-        if not again and required and key not in self._content:
+        if not repeated and required and key not in self._content:
             self.problem(f"needs a [{'.'.join((*self._path, key))}] section")
         if not isinstance(value, dict):
-            if not again:
+            if not repeated:
                 self.problem(f"{key} must be a table: [{'.'.join((*self._path, key))}]", key)
             value = {}
-        below = Section(value, self._lines, (*self._path, key), self._root)
-        if keys is not None and not again:
-            below.allow(keys)
-        return below
+        subsection = Section(value, self._lines, (*self._path, key), self._root)
+        if keys is not None and not repeated:
+            subsection.allow(keys)
+        return subsection
 
     def text(self, key: str) -> str | None:
         value = self._content.get(key)
@@ -99,9 +218,9 @@ class Section:
             return None
         if isinstance(value, str) and value in allowed:
             return value
-        near = difflib.get_close_matches(str(value), list(map(str, allowed)), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        self.problem(f"{key} must be one of {', '.join(allowed)}{hint}", key)
+        similar = difflib.get_close_matches(str(value), list(map(str, allowed)), n=1)
+        hint = f"; did you mean {similar[0]!r}?" if similar else ""
+        self.problem(self.successor(f"{key}={value}") or f"{key} must be one of {', '.join(allowed)}{hint}", key)
         return None
 
     def whole(self, key: str, *, low: int) -> int | None:

@@ -73,7 +73,7 @@ class Authority:
 
 @dataclass(frozen=True)
 class Relay:
-    """The message broker at which parties without an address meet, and its certificate if it is pinned."""
+    """The message broker of parties without an address, and its certificate if it is pinned."""
 
     url: str
     certificate: Path | None = None
@@ -125,20 +125,20 @@ class Study(Shown):
         return parse(text, Path(folder), Path(folder) / "study.toml", files)
 
     @staticmethod
-    def of(given: StudyLike) -> Study:
-        """The study itself, or the one in a file or in a dict of its tables. Raises InputError for anything else."""
+    def of(source: StudyLike) -> Study:
+        """The study itself, or that of a file or of a dict of tables. Raises InputError for anything else."""
         from covey.study.document import Document, spell
 
-        if isinstance(given, Study):
-            return given
-        if isinstance(given, str | Path):
-            return Study.load(given)
-        if isinstance(given, Mapping):
-            return Study.parse(spell(cast("Document", given)))
-        raise InputError(f"a study is a path, a Study or a dict of its tables, not {type(given).__name__}")
+        if isinstance(source, Study):
+            return source
+        if isinstance(source, str | Path):
+            return Study.load(source)
+        if isinstance(source, Mapping):
+            return Study.parse(spell(cast("Document", source)))
+        raise InputError(f"a study is a path, a Study or a dict of its tables, not {type(source).__name__}")
 
     def save(self, folder: str | Path) -> Path:
-        """Writes study.toml and the files that it names into a folder, and returns the file's path."""
+        """Writes study.toml and its files into a folder, and returns the path."""
         if self.text is None:
             raise InputError("the study has no text to save; read it with Study.load, Study.parse or Study.of")
         for name, content in {**self.files, "study.toml": self.text.encode()}.items():
@@ -165,8 +165,8 @@ class Study(Shown):
         for party in self.parties:
             if party.name == name:
                 return party
-        known = ", ".join(party.name for party in self.parties) or "none"
-        raise InputError(f"the study has no party {name!r}; it has {known}")
+        names = ", ".join(party.name for party in self.parties) or "none"
+        raise InputError(f"the study has no party {name!r}; it has {names}")
 
     def of_role(self, *roles: Role) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.role in roles)
@@ -181,13 +181,8 @@ class Study(Shown):
         return frozenset(party.name for party in self.parties)
 
     @property
-    def founders(self) -> frozenset[str]:
-        """The parties whose random numbers name the session: all, or the collector alone where people enrol with it."""
-        return frozenset(self.of_party_role("collector")) if self.enrols else self.signers
-
-    @property
     def enrols(self) -> bool:
-        """True if people enrol with the collector, who opens the session, instead of being named in the study."""
+        """True if people enrol with the collector instead of being named in the study."""
         return self.partition == "respondents" and not self.holders
 
     @property
@@ -236,15 +231,15 @@ class Study(Shown):
         return tuple(party for party in self.parties if party.holds_data)
 
     def held_by(self, party: str | None) -> tuple[Column, ...]:
-        """The columns that a party's data must have: all of them, or its own and the key in a vertical study."""
+        """The columns that a party's data must have: all, or its own and the key."""
         if party is None or self.partition != "vertical":
             return self.columns
-        own = self.party(party).columns or ()
-        return tuple(column for column in self.columns if column.name in own or column.role is Role.KEY)
+        names = self.party(party).columns or ()
+        return tuple(column for column in self.columns if column.name in names or column.role is Role.KEY)
 
     @cached_property
     def declared(self) -> Requirements | None:
-        """The declaration of the protocol that the study asks for; None where it asks for none that is known."""
+        """The declaration of the protocol that the study asks for. None where it asks for none that is known."""
         return requirements.chosen(requirements.of_protocol(self.protocol or ""), self.partition, self.options)
 
     @cached_property
@@ -307,7 +302,7 @@ class Study(Shown):
 
     @property
     def layout(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The order of columns and of parties, which the release's header and some protocols' roles follow."""
+        """The order of columns and parties, for the release's header and some roles."""
         return tuple(column.name for column in self.columns), tuple(party.name for party in self.parties)
 
     @property
@@ -315,7 +310,7 @@ class Study(Shown):
         return self.path.parent if self.path is not None else Path()
 
     def as_recorded(self, study_hash: str) -> Study:
-        """The study with the hash that a finished run recorded, if 0.1.0 gave it that one; else as it is."""
+        """The study with the hash that a finished run of 0.1.0 recorded, else as it is."""
         older = replace(self, as_written=True)
         return older if study_hash == older.study_hash else self
 

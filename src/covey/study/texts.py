@@ -16,36 +16,36 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 
 def read_language(section: Section) -> str:
     """The language of texts that stand for themselves; English unless the study says otherwise."""
-    given = section.text("language")
-    if given is not None and _LANGUAGE.fullmatch(given) is None:
+    language = section.text("language")
+    if language is not None and _LANGUAGE.fullmatch(language) is None:
         section.problem('language must be a code such as "en" or "pt-BR"', "language")
-    return given or "en"
+    return language or "en"
 
 
 def read_texts(section: Section, key: str, language: str, longest: int) -> Texts:
-    """A text by language, each noted as a problem if it is none that can be shown."""
+    """A text by language. A text that cannot be shown is noted as a problem."""
     value = section.raw(key)
     if value is None:
         return ()
-    given = {language: value} if isinstance(value, str) else value
-    if not isinstance(given, dict) or not given:
+    texts = {language: value} if isinstance(value, str) else value
+    if not isinstance(texts, dict) or not texts:
         section.problem(f'{key} must be a text, or a text for each language: {key} = {{ en = "…", de = "…" }}', key)
         return ()
-    return _checked(section, key, given, longest)
+    return _checked(section, key, texts, longest)
 
 
 def read_answers(
     section: Section, values: Sequence[str] | None, kind: Kind
 ) -> tuple[tuple[str, Texts], ...]:  # fmt: skip
     """For each language the words for the column's values."""
-    given = section.raw("answers")
-    if given is None:
+    answers = section.raw("answers")
+    if answers is None:
         return ()
-    if not isinstance(given, dict) or not all(isinstance(words, dict) for words in given.values()):
+    if not isinstance(answers, dict) or not all(isinstance(words, dict) for words in answers.values()):
         section.problem('answers must have words for values by language: answers.de = { never = "nie" }', "answers")
         return ()
-    found = []
-    for language, words in given.items():
+    result = []
+    for language, words in answers.items():
         _known_language(section, "answers", language)
         spelled = {canonical(clean(str(value)), kind): text for value, text in words.items()}
         unknown = [value for value in spelled if values is not None and value not in values]
@@ -54,20 +54,20 @@ def read_answers(
                 f"answers has words for {', '.join(unknown) or 'values'} that the study does not list", "answers"
             )
             continue
-        found.append((language, _checked(section, "answers", spelled, LONGEST_LABEL, languages=False)))
-    return tuple(sorted(found))
+        result.append((language, _checked(section, "answers", spelled, LONGEST_LABEL, languages=False)))
+    return tuple(sorted(result))
 
 
-def _checked(section: Section, key: str, given: Mapping[str, object], longest: int, *, languages: bool = True) -> Texts:
-    found = []
-    for name, text in given.items():
+def _checked(section: Section, key: str, texts: Mapping[str, object], longest: int, *, languages: bool = True) -> Texts:
+    result = []
+    for name, text in texts.items():
         if languages:
             _known_language(section, key, name)
         if not isinstance(text, str) or not 0 < len(text) <= longest or STEERING.search(text.replace("\n", " ")):
             section.problem(f"{key} must be a plain text of 1 to {longest:,} characters", key)
         else:
-            found.append((name, text))
-    return tuple(sorted(found))
+            result.append((name, text))
+    return tuple(sorted(result))
 
 
 def _known_language(section: Section, key: str, language: str) -> None:

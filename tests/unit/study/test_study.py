@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey import samples
-from covey.errors import InputError, StudyError
+from covey.errors import InputError, StudyError, Unmet
+from covey.protocols import of_study
 from covey.schema import Role
 from covey.study import Study
 
@@ -21,6 +22,9 @@ partition = "horizontal"
 [privacy]
 k = 5
 l = 2
+
+[protocol]
+as_printed = true
 
 [columns.age]
 role = "quasi"
@@ -87,8 +91,8 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
     text = TEXT.replace("k = 5", "k = 1").replace('role = "sensitive"', 'role = "secret"').replace("site =", "sites =")
     found = problems(folder, text)
     assert "line 8: [privacy] k must be a whole number of 2 or more" in found
-    assert "line 18: [columns.region] unknown key 'sites'; did you mean 'site'?" in found
-    assert "line 21: [columns.diagnosis] role must be one of" in found
+    assert "line 21: [columns.region] unknown key 'sites'; did you mean 'site'?" in found
+    assert "line 24: [columns.diagnosis] role must be one of" in found
 
 
 @pytest.mark.parametrize(
@@ -123,8 +127,9 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ("[columns.diagnosis]", '[columns."a\\u202eb"]\nrole = "plain"\n[columns.diagnosis]', "control characters"),
         ("[columns.diagnosis]", '[columns.AGE]\nrole = "plain"\n[columns.diagnosis]', "only in capitals"),
         ('role = "sensitive"', 'role = "sensitive"\nidentifies = false', "identifies is gone; write singles_out"),
-        ("[privacy]", "[protocol]\nlend = true\n[privacy]", "[protocol] lend is gone; leave it out: about 1% more"),
-        ("[privacy]", "[protocol]\nnodes = 9\n[privacy]", "[protocol] nodes is gone; set effort in [utility]"),
+        ("[protocol]", "[protocol]\nlend = true", "[protocol] lend is gone; leave it out: about 1% more"),
+        ("[protocol]", "[protocol]\nnodes = 9", "[protocol] nodes is gone; set effort in [utility]"),
+        ("[protocol]", '[protocol]\nschedule = "guarded"', "schedule is gone; leave it out for the printed messages"),
         ("[parties.south]", '[parties.south]\nrole = "helper"', "has no helper"),
         ('role = "sensitive"', 'role = "sensitive"\nsingles_out = " "', "needs a reason"),
         ('role = "sensitive"', 'role = "sensitive"\nsingles_out = true', "must be a text"),
@@ -159,7 +164,7 @@ def test_a_column_has_one_owner_and_the_key_is_not_listed(folder: Path) -> None:
     text = text.replace("[parties.north]", '[parties.north]\ncolumns = ["id", "age", "region"]')
     text = text.replace("[parties.south]", '[parties.south]\ncolumns = ["region", "diagnosis"]')
     found = problems(folder, text)
-    assert "the key 'id' is understood" in found
+    assert "the key 'id' belongs to every party" in found
     assert "'region' is listed by 'north' too" in found
 
 
@@ -208,7 +213,7 @@ def test_order_comments_and_white_space_do_not_change_the_hash(random, spaced: b
         ('"trial"', '"trail"'),
         ("k = 5", "k = 6"),
         ("l = 2", "l = 3"),
-        ("l = 2", "l = 2\nk_insider = 3"),
+        ("l = 2", "l = 2\nsite_l = 2"),
         ("l = 2", 'l = 2\ndiversity = "entropy"'),
         ("max = 99", "max = 100"),
         ("steps = [10]", "steps = [20]"),
@@ -216,13 +221,12 @@ def test_order_comments_and_white_space_do_not_change_the_hash(random, spaced: b
         ('"flu"', '"cold"'),
         ("[columns.diagnosis]", "[columns.illness]"),
         ("[parties.south]", "[parties.east]"),
-        ("[parties.north]", '[protocol]\nschedule = "exact"\n[parties.north]'),
+        ("as_printed = true", 'as_printed = true\ncalls = "turn"'),
         ("[columns.age]", '[utility]\nmeasure = "em"\n[columns.age]'),
         ('role = "sensitive"', 'role = "sensitive"\nmissing = "drop"'),
         ('role = "sensitive"', 'role = "sensitive"\nnull = ["?"]'),
         ('role = "sensitive"', 'role = "sensitive"\nsingles_out = "all agreed"'),
         ("site = true", "site = true\nweight = 2"),
-        ('"cluster"', '"peel"'),
         ('partition = "horizontal"', 'partition = "horizontal"\nsizes = "public"'),
     ],
 )
@@ -238,10 +242,10 @@ def test_a_default_said_aloud_is_the_same_agreement(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "aloud",
-    ['[protocol]\nschedule = "guarded"', '[protocol]\nstart = "fitted"', '[utility]\nmeasure = "lm"\nsuppression = 1'],
+    ['calls = "ring"', "k0 = 0.5", 'calls = "ring"\n[utility]\nmeasure = "lm"\nsuppression = 1'],
 )
 def test_an_option_with_its_default_is_the_same_agreement(folder: Path, aloud: str) -> None:
-    spoken = TEXT.replace("[parties.north]", f"{aloud}\n[parties.north]").replace("l = 2", "l = 2\nk_insider = 2")
+    spoken = TEXT.replace("as_printed = true", f"as_printed = true\n{aloud}")
     study = load(folder, spoken)
     assert study.study_hash == load(folder).study_hash
     older = replace(study, as_written=True)
@@ -251,17 +255,17 @@ def test_an_option_with_its_default_is_the_same_agreement(folder: Path, aloud: s
     assert study.as_recorded("another").study_hash == study.study_hash
 
 
-def test_a_method_is_never_taken_for_another_one() -> None:
-    def hash_of(options: str) -> str:
-        column = '[columns.sex]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["F", "M"]\nmissing = "error"\n'
-        return Study.parse(
-            f'[study]\nname = "s"\nprotocol = "collect"\n[privacy]\nk = 3\n{options}\n{column}'
-        ).study_hash
+def test_a_study_that_names_a_papers_system_and_not_as_printed_is_refused_with_the_ways_out(folder: Path) -> None:
+    bare = load(folder, TEXT.replace("as_printed = true", ""))
+    with pytest.raises(Unmet, match="paper's own system") as refused:
+        of_study(bare)
+    for way in ('protocol = "peel"', 'role = "helper"', "as_printed = true", "covey anonymize"):
+        assert way in str(refused.value)
 
-    unsaid, curve = hash_of(""), hash_of('[protocol]\nmethod = "curve"')
-    assert unsaid == hash_of('[protocol]\nmethod = "peel"\nnodes = 128')
-    assert curve == hash_of('[protocol]\nmethod = "curve"\ngrid = "auto"\ncommittee = 5')
-    assert len({unsaid, curve, hash_of('[protocol]\ngrid = "auto"'), hash_of("[protocol]\ncommittee = 5")}) == 4
+
+def test_a_study_with_parties_runs_peel_unless_it_says_otherwise(folder: Path) -> None:
+    text = TEXT.replace('protocol = "cluster"\n', "").replace("as_printed = true", "").replace("site = true", "")
+    assert load(folder, text).protocol == "peel"
 
 
 def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
