@@ -69,7 +69,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Loads a public name from its home; every name without a home above is an error class."""
+    """Loads a public name from its home. Every name without a home above is an error class."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOMES.get(name, "covey.errors")), name)

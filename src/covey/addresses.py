@@ -12,16 +12,16 @@ _SECRETS = ("password", "sslpassword", "token")
 
 
 def taken_apart(address: str, asked_for: Collection[str]) -> tuple[str, Mapping[str, str], list[str]]:
-    """The text before `?`, the values behind it that are asked for, and the other parts, as they are spelled."""
-    before, _, after = address.partition("?")
-    asked: dict[str, str] = {}
-    others = []
-    for part in filter(None, after.split("&")):
+    """The text before `?`, the wanted values behind it, and the other parts."""
+    base, _, query = address.partition("?")
+    request: dict[str, str] = {}
+    parameters = []
+    for part in filter(None, query.split("&")):
         if name_of(part) not in asked_for:
-            others.append(part)
+            parameters.append(part)
         elif value := unquote_plus(part.partition("=")[2]):
-            asked.setdefault(name_of(part), value)
-    return before, asked, others
+            request.setdefault(name_of(part), value)
+    return base, request, parameters
 
 
 def name_of(part: str) -> str:
@@ -30,10 +30,10 @@ def name_of(part: str) -> str:
 
 
 def has_password(text: str) -> bool:
-    """True for a text with an address of a server in it that has a password or a token."""
-    found = _ADDRESS.search(text)
-    if found is None:
+    """True for a text with a server's address that has a password or a token."""
+    match = _ADDRESS.search(text)
+    if match is None:
         return False
-    before, _, others = taken_apart(found[0], ())
-    options = [*others, *before.split(";")[1:]]
-    return _PASSWORD.match(before) is not None or any(name_of(option) in _SECRETS for option in options)
+    base, _, parameters = taken_apart(match[0], ())
+    options = [*parameters, *base.split(";")[1:]]
+    return _PASSWORD.match(base) is not None or any(name_of(option) in _SECRETS for option in options)

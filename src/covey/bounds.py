@@ -26,13 +26,13 @@ _BY_SIZE = 50_000
 
 def limit() -> int:
     """The limit in bytes. Raises InputError if the variable is no size."""
-    asked = os.environ.get(VARIABLE)
-    if not asked:
+    setting = os.environ.get(VARIABLE)
+    if not setting:
         return DEFAULT
-    found = sizes.read(asked)
-    if not found:
+    size = sizes.read(setting)
+    if not size:
         raise InputError(f"{VARIABLE} must be a size such as 500MB or 16GB; correct it, or unset it")
-    return found
+    return size
 
 
 def columns() -> int:
@@ -46,12 +46,12 @@ def cell() -> int:
 
 
 def unpacked(packed: int) -> int:
-    """The most bytes that a packed file of this size may unpack to: 62 MB at 4 GB, and more for a large file."""
+    """The most bytes that a packed file may unpack to: 62 MB at 4 GB, or more."""
     return max(limit() // 64, min(limit(), RATIO * packed))
 
 
 def cells(packed: int) -> int:
-    """The most bytes that the cells of a packed file may take, however short they are: 125 MB at 4 GB."""
+    """The most bytes that the cells of a packed file may take: 125 MB at 4 GB."""
     return min(limit(), 2 * unpacked(packed))
 
 
@@ -71,7 +71,7 @@ def footer() -> int:
 
 
 def chunk() -> int:
-    """The most bytes of one column in a row group of Parquet, and of what an engine holds to count cells."""
+    """The most bytes of one column in a row group of Parquet, or in an engine."""
     return max(10**8, limit() // 8)
 
 
@@ -81,12 +81,12 @@ def process() -> int:
 
 
 def seconds(packed: int) -> int:
-    """The processor time of a process that runs a foreign library on a file of this size."""
+    """The processor time that a foreign library has for a file of this size."""
     return int((12 + packed / _BY_SIZE) * max(1.0, limit() / DEFAULT))
 
 
 def document() -> int:
-    """The most bytes of a file that people or runs leave beside a table: 31 MB at 4 GB."""
+    """The most bytes of a file beside a table: 31 MB at 4 GB."""
     return max(1 << 20, limit() // 128)
 
 
@@ -96,7 +96,7 @@ def study() -> int:
 
 
 def long_record() -> int:
-    """The most bytes of a hierarchy, a file of a study or a transcript: 250 MB at 4 GB."""
+    """The most bytes of a hierarchy, study file or transcript: 250 MB at 4 GB."""
     return max(1 << 20, limit() // 16)
 
 
@@ -116,9 +116,9 @@ def too_large(name: str) -> InputError:
     return above(name, f"takes more than {sizes.spell(limit())} of memory when it is read")
 
 
-def above(name: str, what: str) -> InputError:
-    """The error for a file of which something is above a bound; it names the setting that raises all bounds."""
+def above(name: str, excess: str) -> InputError:
+    """The error for a file of which something is above a bound. It names the setting that raises all bounds."""
     more = 16 * 10**9 if limit() < 16 * 10**9 else 4 * limit()
     return InputError(
-        f"{name}: {what}, the most that is read; if it is the right file, set {VARIABLE}={more // 10**9}GB"
+        f"{name}: {excess}, the most that is read; if it is the right file, set {VARIABLE}={more // 10**9}GB"
     )

@@ -38,41 +38,41 @@ class StartLevels(msgspec.Struct, frozen=True):
     often: dict[str, bytes]
     """Of each quasi column the number of records of each label."""
 
-    def sentence(self, needed: str) -> str:
-        """The words for the owner; `needed` is what would keep all levels."""
-        named = ", ".join(f"{name!r} from level {level}" for name, level in self.levels.items())
+    def sentence(self, remedy: str) -> str:
+        """The words for the owner; `remedy` is what would keep all levels."""
+        listing = ", ".join(f"{name!r} from level {level}" for name, level in self.levels.items())
         return (
             f"the {self.before:,} distinct tuples are more than the {self.most:,} that fit into memory, so columns are "
-            f"published from coarser levels on ({named}); {self.left:,} tuples are left, and these levels alone cost "
-            f"LM {self.loss:.4f}. To keep every level: {needed}"
+            f"published from coarser levels on ({listing}); {self.left:,} tuples are left, and these levels alone cost "
+            f"LM {self.loss:.4f}. To keep every level: {remedy}"
         )
 
     def leaf_counts(self, name: str, tree: Hierarchy, labels: Sequence[str]) -> Longs:
-        """The number of records of each leaf of a column, whatever its tuples have been grouped by."""
-        leaf, often = tree.encode(labels), np.frombuffer(self.often[name], "<i8")
-        return np.bincount(leaf[leaf >= 0], weights=often[leaf >= 0], minlength=tree.codes).astype(np.int64)
+        """The number of records of each leaf of a column, whatever its tuples are."""
+        leaf, counts = tree.encode(labels), np.frombuffer(self.often[name], "<i8")
+        return np.bincount(leaf[leaf >= 0], weights=counts[leaf >= 0], minlength=tree.codes).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class GroupedColumn:
-    """A quasi column among those whose codes make a tuple, with the number of records of each code."""
+    """A quasi column whose codes are part of a tuple, with the records of each code."""
 
     column: Column
     tree: Hierarchy
     leaf: Ints
-    place: int
-    often: Longs
+    index: int
+    counts: Longs
 
     def cost(self, level: int) -> float:
         """The LM of the column's cells if all are published from this level on."""
         nodes = self.tree.up[level][self.leaf[self.leaf >= 0]]
-        records = self.often[self.leaf >= 0]
+        records = self.counts[self.leaf >= 0]
         return float(lm(self.tree)[nodes] @ records / max(int(records.sum()), 1)) * self.column.weight
 
     def lifted(self, level: int) -> Ints:
-        """The code that stands for each code: the first below the same node of this level."""
-        above = np.where(self.leaf < 0, -1 - np.arange(len(self.leaf)), self.tree.up[level][self.leaf])
-        _, first, of_code = np.unique(above, return_index=True, return_inverse=True)
+        """The code that stands for each code: the first below the same node."""
+        ancestors = np.where(self.leaf < 0, -1 - np.arange(len(self.leaf)), self.tree.up[level][self.leaf])
+        _, first, of_code = np.unique(ancestors, return_index=True, return_inverse=True)
         return first[of_code].astype(np.int32)
 
 
@@ -80,39 +80,45 @@ def columns_of(
     rows: EngineRows, study: Study, labels: Mapping[str, Sequence[str]], grouped: Sequence[str]
 ) -> list[GroupedColumn]:
     """The quasi columns, by what the engine has grouped."""
-    found = []
+    columns = []
     for column in study.quasi:
-        tree, place = column.tree(labels[column.name]), grouped.index(column.name)
-        own = tree.encode(labels[column.name])
-        found.append(GroupedColumn(column, tree, own, place, rows.often(place, len(own))))
-    return found
+        tree, index = column.tree(labels[column.name]), grouped.index(column.name)
+        leaves = tree.encode(labels[column.name])
+        columns.append(GroupedColumn(column, tree, leaves, index, rows.often(index, len(leaves))))
+    return columns
 
 
 def start_levels(
-    rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, most: int
+    rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, limit: int
 ) -> StartLevels | None:
-    """Has the engine group its tuples at coarser levels until no more are left than fit; None if that cannot be."""
-    levels = {own.column.name: 0 for own in columns}
-    left = number
-    while left > most:
+    """Has the engine group its tuples at coarser levels until they fit, or returns None."""
+    levels = {entry.column.name: 0 for entry in columns}
+    remaining = number
+    while remaining > limit:
         choices = []
-        for own in columns:
-            level = levels[own.column.name] + 1
-            if level < own.tree.height and not isinstance(own.column.hierarchy, Interval):
-                fewer = rows.fewer(grouped, own.place, own.lifted(level))
-                choices.append((own, fewer, own.cost(level) - own.cost(level - 1)))
+        for entry in columns:
+            level = levels[entry.column.name] + 1
+            if level < entry.tree.height and not isinstance(entry.column.hierarchy, Interval):
+                tuples = rows.fewer(grouped, entry.index, entry.lifted(level))
+                choices.append((entry, tuples, entry.cost(level) - entry.cost(level - 1)))
         if not choices:
             return None
-        enough = [choice for choice in choices if choice[1] <= most]
-        best = min(enough, key=lambda choice: choice[2]) if enough else max(choices, key=lambda own: _worth(left, *own))
-        left = best[1]
+        fitting = [choice for choice in choices if choice[1] <= limit]
+        best = (
+            min(fitting, key=lambda choice: choice[2])
+            if fitting
+            else max(choices, key=lambda entry: _worth(remaining, *entry))
+        )
+        remaining = best[1]
         levels[best[0].column.name] += 1
-        rows.lift(grouped, best[0].place, best[0].lifted(levels[best[0].column.name]))
-    cost = sum(own.cost(levels[own.column.name]) for own in columns) / sum(own.column.weight for own in columns)
-    often = {own.column.name: own.often.astype("<i8").tobytes() for own in columns}
-    return StartLevels({name: level for name, level in levels.items() if level}, most, number, left, cost, often)
+        rows.lift(grouped, best[0].index, best[0].lifted(levels[best[0].column.name]))
+    cost = sum(entry.cost(levels[entry.column.name]) for entry in columns) / sum(
+        entry.column.weight for entry in columns
+    )
+    counts = {entry.column.name: entry.counts.astype("<i8").tobytes() for entry in columns}
+    return StartLevels({name: level for name, level in levels.items() if level}, limit, number, remaining, cost, counts)
 
 
-def _worth(number: int, column: GroupedColumn, left: int, cost: float) -> float:
+def _worth(number: int, column: GroupedColumn, remaining: int, cost: float) -> float:
     """The part of the tuples that a level saves, by the loss it costs."""
-    return math.log(number / left) / max(cost, 1e-9)
+    return math.log(number / remaining) / max(cost, 1e-9)

@@ -15,5 +15,5 @@ R = TypeVar("R")
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, compiled at its first call, cached on disk, and free of the interpreter's lock while it runs."""
+    """The function, compiled at its first call, cached on disk, and without the interpreter's lock."""
     return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))

@@ -30,7 +30,7 @@ _RELEASED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 
 
 class EngineCounts(msgspec.Struct, frozen=True):
-    """All that an engine has counted of a table, in a form that can be kept: it tells of the party's records."""
+    """All that an engine has counted of a table, to be kept. It tells of the party's records."""
 
     columns: list[str]
     """All columns that the data must have."""
@@ -60,7 +60,7 @@ class EngineCounts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, owner: bool, bound: bool, each: int
+        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, owner: bool, bound: bool, tuple_bytes: int
     ) -> EngineCounts:
         """Counts a table, and gives the engine the codes of all texts. Raises InputError for what does not fit.
 
@@ -78,30 +78,30 @@ class EngineCounts(msgspec.Struct, frozen=True):
         for column in columns:
             if column.name in read or (column.role not in _RELEASED and not table.is_judged(column)):
                 continue
-            found, alone = _look(rows, column, study.privacy.k if owner else None)
-            texts[column.name], labels[column.name] = found.texts, alone.labels[column.name]
-            codes[column.name] = alone.codes[column.name].astype("<i4").tobytes()
-            rows.map_texts(column.name, found.texts, alone.codes[column.name])
+            spellings, reading = _look(rows, column, study.privacy.k if owner else None)
+            texts[column.name], labels[column.name] = spellings.texts, reading.labels[column.name]
+            codes[column.name] = reading.codes[column.name].astype("<i4").tobytes()
+            rows.map_texts(column.name, spellings.texts, reading.codes[column.name])
         dropped = [column.name for column in columns if column.missing == "drop" and column.name in labels]
         dropping = {name: labels[name].index(MISSING) for name in dropped if MISSING in labels[name]}
         watched = _watched(study)
         grouped = [column.name for column in columns if column.role is Role.QUASI or column in watched]
         number = rows.group(GroupedColumns(grouped, dropping))
         start = None
-        if number > (most := most_tuples(each)):
-            own = columns_of(rows, study, labels, grouped)
-            start = start_levels(rows, own, len(grouped), number, most) if owner else None
+        if number > (limit := most_tuples(tuple_bytes)):
+            candidates = columns_of(rows, study, labels, grouped)
+            start = start_levels(rows, candidates, len(grouped), number, limit) if owner else None
             if start is None:
-                raise _too_many(rows, own, len(grouped), number, each)
-            for one in own:
-                name = one.column.name
-                lifted = one.lifted(start.levels.get(name, 0))[np.frombuffer(codes[name], "<i4")]
+                raise _too_many(rows, candidates, len(grouped), number, tuple_bytes)
+            for candidate in candidates:
+                name = candidate.column.name
+                lifted = candidate.lifted(start.levels.get(name, 0))[np.frombuffer(codes[name], "<i4")]
                 codes[name] = lifted.astype("<i4").tobytes()
                 rows.map_texts(name, texts[name], lifted)
         tuples, counts = rows.grouped(len(grouped))
         return cls(
             names, study.study_hash, state, fingerprint, rows.count(), texts, codes, labels, read, grouped, dropping,
-            [own.astype("<i4").tobytes() for own in tuples], counts.astype("<i8").tobytes(), start,
+            [column.astype("<i4").tobytes() for column in tuples], counts.astype("<i8").tobytes(), start,
         )  # fmt: skip
 
     def fits(self, rows: EngineRows, study: Study, columns: Sequence[Column]) -> bool:
@@ -117,7 +117,7 @@ class EngineCounts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CountedRows:
-    """The distinct tuples of a table on an engine, and the engine, which has the codes of all texts."""
+    """The distinct tuples of a table on an engine that has the codes of all texts."""
 
     rows: EngineRows
     columns: tuple[Column, ...]
@@ -138,36 +138,38 @@ class CountedRows:
         owner: bool = False,
         empty: bool = False,
         bound: bool = False,
-        each: int = BYTES_OF_TUPLE,
-        kept: EngineCounts | None = None,
+        tuple_bytes: int = BYTES_OF_TUPLE,
+        earlier: EngineCounts | None = None,
     ) -> CountedRows:
-        """Counts a table, unless counts were `kept` and it has not changed. Raises InputError for what does not fit.
+        """Counts a table, unless it is what it was at `earlier` counts. Raises InputError for what does not fit.
 
         For one `owner`, intervals that would end at exact values do not fit either, and columns begin at coarser levels
-        where there are too many tuples. A table without rows is refused unless
-        it may be `empty`. One that a run is `bound` to has a fingerprint. A tuple takes `each` bytes of memory.
+        where there are too many tuples. A table without rows is refused unless it may be `empty`. One that a run is
+        `bound` to has a fingerprint. A tuple takes `tuple_bytes` bytes of memory.
         """
         rows.require([column.name for column in columns], empty=empty)
-        if kept is not None and kept.fits(rows, study, columns):
-            kept.give(rows)
-            found = kept
+        if earlier is not None and earlier.fits(rows, study, columns):
+            earlier.give(rows)
+            counted = earlier
         else:
-            found = EngineCounts.of(rows, study, columns, owner=owner, bound=bound, each=each)
-        tuples: list[Ints] = [np.frombuffer(own, "<i4").astype(np.int32) for own in found.tuples]
-        counts: Longs = np.frombuffer(found.counts, "<i8").astype(np.int64)
+            counted = EngineCounts.of(rows, study, columns, owner=owner, bound=bound, tuple_bytes=tuple_bytes)
+        tuples: list[Ints] = [np.frombuffer(codes, "<i4").astype(np.int32) for codes in counted.tuples]
+        counts: Longs = np.frombuffer(counted.counts, "<i8").astype(np.int64)
         if not len(counts) and not empty:
             raise InputError(f"{rows.name}: no row is left after dropping those with missing values")
-        tupled = tuple(column for column in columns if column.name in found.grouped)
-        labels = {name: found.labels[name] for name in found.grouped}
-        reading = Reading(tupled, dict(zip(found.grouped, tuples, strict=True)), labels, len(counts), rows.name, counts)
-        made = replace(table.build(reading, study, empty=empty), dropped=found.records - int(counts.sum()))
-        if (start := found.start) is not None:
+        tupled = tuple(column for column in columns if column.name in counted.grouped)
+        labels = {name: counted.labels[name] for name in counted.grouped}
+        reading = Reading(
+            tupled, dict(zip(counted.grouped, tuples, strict=True)), labels, len(counts), rows.name, counts
+        )
+        tuples_table = replace(table.build(reading, study, empty=empty), dropped=counted.records - int(counts.sum()))
+        if (start := counted.start) is not None:
             exact = (
                 start.leaf_counts(column.name, tree, labels[column.name])
-                for column, tree in zip(made.quasi, made.trees, strict=True)
+                for column, tree in zip(tuples_table.quasi, tuples_table.trees, strict=True)
             )
-            made = replace(made, exact=tuple(exact))
-        return cls(rows, tuple(columns), found, made, tuples)
+            tuples_table = replace(tuples_table, exact=tuple(exact))
+        return cls(rows, tuple(columns), counted, tuples_table, tuples)
 
     @property
     def grouped(self) -> GroupedColumns:
@@ -176,7 +178,7 @@ class CountedRows:
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """The label of each code, of each column whose texts the engine has a table of."""
+        """The label of each code, of each column that the engine has mapped."""
         return self.counts.labels
 
     @property
@@ -198,7 +200,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class CarriedOnEngine:
-    """The rows behind a party's table of tuples: the carried columns, asked for when they are released."""
+    """The rows behind a party's table of tuples. Carried columns are read when they are released."""
 
     counted: CountedRows
 
@@ -223,27 +225,29 @@ class CarriedOnEngine:
         They are in an order that follows from the cells alone. Raises InputError where the table is not the one that
         was counted.
         """
-        own = self.counted
-        read = [column for column in own.carried_columns if column in own.read]
-        mapped = [column for column in own.carried_columns if column not in own.read]
+        counted = self.counted
+        read = [column for column in counted.carried_columns if column in counted.read]
+        mapped = [column for column in counted.carried_columns if column not in counted.read]
         names = [column.name for column in mapped]
-        found, codes, texts, counts = own.rows.carried(
-            own.grouped, own.tuples, klass, names, [column.name for column in read]
+        classes, codes, texts, counts = counted.rows.carried(
+            counted.grouped, counted.tuples, klass, names, [column.name for column in read]
         )
-        own.require_unchanged()
-        weights = own.table.counts if own.table.counts is not None else np.ones(len(klass), dtype=np.int64)
+        counted.require_unchanged()
+        weights = counted.table.counts if counted.table.counts is not None else np.ones(len(klass), dtype=np.int64)
         size = int(klass.max(initial=-1)) + 1
         expected = table.tally(klass[klass >= 0], size, weights[klass >= 0])
-        if not np.array_equal(table.tally(found, size, counts), expected):
-            raise changed(own.rows.name)
-        spelled = {name: (own.labels[name], places) for name, places in zip(names, codes, strict=True)}
+        if not np.array_equal(table.tally(classes, size, counts), expected):
+            raise changed(counted.rows.name)
+        spelled = {name: (counted.labels[name], indices) for name, indices in zip(names, codes, strict=True)}
         for column, cells in zip(read, texts, strict=True):
             spelled[column.name] = [column.read(cell) for cell in cells], np.arange(len(cells))
-        values = [_in_order(column, *spelled[column.name]) for column in own.carried_columns]
-        keys: list[Ints | Longs] = [each.codes for each in reversed(values)]
-        order = np.lexsort((*keys, found))
+        values = [_in_order(column, *spelled[column.name]) for column in counted.carried_columns]
+        keys: list[Ints | Longs] = [value.codes for value in reversed(values)]
+        order = np.lexsort((*keys, classes))
         return CarriedCells(
-            found[order], tuple(Values(each.column, each.codes[order], each.labels) for each in values), counts[order]
+            classes[order],
+            tuple(Values(value.column, value.codes[order], value.labels) for value in values),
+            counts[order],
         )
 
 
@@ -252,22 +256,22 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: has changed while it was read; nothing is written. Run it again")
 
 
-def most_tuples(each: int) -> int:
-    """The number of tuples that memory holds beside the engine, if each takes so many bytes."""
-    return int((1 - SHARE) * limit() / each)
+def most_tuples(tuple_bytes: int) -> int:
+    """The number of tuples of so many bytes that memory holds beside the engine."""
+    return int((1 - SHARE) * limit() / tuple_bytes)
 
 
-def limit_for(tuples: int, each: int) -> str:
+def limit_for(tuples: int, tuple_bytes: int) -> str:
     """The limit of memory, as it is written, under which so many tuples fit."""
-    return f"{VARIABLE}={math.ceil(tuples * each / (1 - SHARE) / 10**9)}GB"
+    return f"{VARIABLE}={math.ceil(tuples * tuple_bytes / (1 - SHARE) / 10**9)}GB"
 
 
 def room(rows: EngineRows, study: Study) -> str:
-    """Tells if the tuples of one owner's table, which the engine has grouped by quasi columns, fit into memory."""
+    """Tells if the tuples of one owner's table fit into memory."""
     names = [column.name for column in (*study.quasi, *_watched(study))]
-    number, most = int(rows.group_sizes(names)[1].sum()), most_tuples(BYTES_OF_TUPLE)
-    fit = f"{most:,} of {BYTES_OF_TUPLE} bytes each fit into memory"
-    if number <= most:
+    number, limit = int(rows.group_sizes(names)[1].sum()), most_tuples(BYTES_OF_TUPLE)
+    fit = f"{limit:,} of {BYTES_OF_TUPLE} bytes each fit into memory"
+    if number <= limit:
         return f"{number:,} distinct tuples; {fit}"
     return (
         f"{number:,} distinct tuples, and {fit}: `covey anonymize` will publish columns from coarser levels on, and "
@@ -275,42 +279,42 @@ def room(rows: EngineRows, study: Study) -> str:
     )
 
 
-def _too_many(rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, each: int) -> InputError:
-    """The error for more tuples than memory holds: how many fit, and what a column would save and cost a level up."""
+def _too_many(rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, size: int) -> InputError:
+    """The error for more tuples than memory holds, with what a coarser column would save."""
     saves = []
-    for own in columns:
-        if own.tree.height < 2:
+    for entry in columns:
+        if entry.tree.height < 2:
             continue
-        left = rows.fewer(grouped, own.place, own.lifted(1))
-        words = f"{left:,} without the finest level of {own.column.name!r} (LM {own.cost(1):.3f} there)"
-        saves.append((left, words))
+        remaining = rows.fewer(grouped, entry.index, entry.lifted(1))
+        words = f"{remaining:,} without the finest level of {entry.column.name!r} (LM {entry.cost(1):.3f} there)"
+        saves.append((remaining, words))
     coarser = "; there are " + ", ".join(words for _, words in sorted(saves)[:3]) if saves else ""
     return InputError(
-        f"{rows.name}: has {number:,} distinct tuples, and {most_tuples(each):,} of {each} bytes each fit into memory; "
-        f"allow more ({limit_for(number, each)}), or begin a hierarchy at a coarser level{coarser}"
+        f"{rows.name}: has {number:,} distinct tuples, and {most_tuples(size):,} of {size} bytes each fit into memory; "
+        f"allow more ({limit_for(number, size)}), or begin a hierarchy at a coarser level{coarser}"
     )
 
 
 def _watched(study: Study) -> tuple[Column, ...]:
-    """The sensitive columns, if the study asks for anything that needs their values class by class."""
-    asked = [study.privacy.l_insider, *(f(each) for each in study.sensitive for f in (study.l_of, study.t_of))]
-    return study.sensitive if any(each is not None for each in asked) else ()
+    """The sensitive columns, if the study asks for their values class by class."""
+    limits = [study.privacy.l_insider, *(f(column) for column in study.sensitive for f in (study.l_of, study.t_of))]
+    return study.sensitive if any(column is not None for column in limits) else ()
 
 
 def _look(rows: EngineRows, column: Column, k: int | None) -> tuple[Spellings, Reading]:
     """Reads a column's texts as one reading a table in memory would. Raises InputError for what does not fit."""
-    found = rows.spellings(column.name)
-    read = table.read_texts(found.texts, found.counts, column, rows.name)
+    spellings = rows.spellings(column.name)
+    read = table.read_texts(spellings.texts, spellings.counts, column, rows.name)
     if k is not None:
         table.refuse_exact_ends(read, column, k)
     table.refuse_unfit(read, column)
     table.refuse_shortened(read, column, rows.numeric)
-    return found, read
+    return spellings, read
 
 
 def _in_order(column: Column, labels: Sequence[str], codes: Longs) -> Values:
-    """A column's cells as codes of its labels in their order, so that codes depend on no row's position."""
+    """A column's cells as codes in the order of labels, whatever the rows' positions."""
     names = sorted(set(labels))
-    place = {label: position for position, label in enumerate(names)}
-    lookup = np.array([place[label] for label in labels] or [0], dtype=np.int32)
+    position_of = {label: position for position, label in enumerate(names)}
+    lookup = np.array([position_of[label] for label in labels] or [0], dtype=np.int32)
     return Values(column, lookup[codes], tuple(names))

@@ -42,8 +42,8 @@ class Finding:
     advice: str = ""
 
 
-def examine(out: Path) -> list[Finding]:
-    """Checks everything that a run needs of this machine; `out` is the folder to which the run would write."""
+def examine(target: Path) -> list[Finding]:
+    """Checks everything that a run needs of this machine. `target` is the folder to which the run would write."""
     return [
         python(),
         *dependencies(),
@@ -52,7 +52,7 @@ def examine(out: Path) -> list[Finding]:
         tls(),
         clock(datetime.now(UTC), drift()),
         time_zone(),
-        *folder(out),
+        *folder(target),
         compiler(),
         loopback(),
     ]
@@ -61,8 +61,8 @@ def examine(out: Path) -> list[Finding]:
 def python() -> Finding:
     """Checks the version of Python."""
     fit = sys.version_info >= OLDEST_PYTHON
-    wanted = ".".join(map(str, OLDEST_PYTHON))
-    return Finding("python", fit, platform.python_version(), "" if fit else f"install Python {wanted} or newer")
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    return Finding("python", fit, platform.python_version(), "" if fit else f"install Python {oldest} or newer")
 
 
 def dependencies() -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def dependencies() -> Iterator[Finding]:
 
 
 def package(requirement: str) -> Finding:
-    """Checks that a package, required as `name>=1.2,<2`, is installed in a fit version and can be imported."""
+    """Checks that a package, required as `name>=1.2,<2`, is installed and can be imported."""
     stated = requirement.partition(";")[0].replace(" ", "")
     name = re.split(r"[\[<>=!~]", stated, maxsplit=1)[0]
     advice = f'pip install "{stated}"'
@@ -81,17 +81,17 @@ def package(requirement: str) -> Finding:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, False, "not installed", advice)
-    least, below = re.search(r">=([\d.]+)", stated), re.search(r"<([\d.]+)", stated)
-    if least and _release(version) < _release(least[1]):
+    minimum, ceiling = re.search(r">=([\d.]+)", stated), re.search(r"<([\d.]+)", stated)
+    if minimum and _release(version) < _release(minimum[1]):
         return Finding(name, False, f"{version}, too old", advice)
-    if below and _release(version) >= _release(below[1]):
+    if ceiling and _release(version) >= _release(ceiling[1]):
         return Finding(name, False, f"{version}, too new", advice)
     module = IMPORTED_AS.get(name, name.replace("-", "_"))
     try:
         importlib.import_module(module)
     except Exception as problem:  # a broken wheel may raise anything
-        what = f"{version}, but import {module} fails: {type(problem).__name__}"
-        return Finding(name, False, what, f"pip install --force-reinstall {name}")
+        problem_text = f"{version}, but import {module} fails: {type(problem).__name__}"
+        return Finding(name, False, problem_text, f"pip install --force-reinstall {name}")
     return Finding(name, True, version)
 
 
@@ -102,7 +102,7 @@ def processors() -> Finding:
 
 
 def memory() -> Finding:
-    """Checks the memory that this process may use: the machine's, or its container's if that is less."""
+    """Checks the memory that this process may use: the machine's, or its container's."""
     total = _limited(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     fit = total >= LEAST_MEMORY
     return Finding("memory", fit, spell(total), "" if fit else f"give it {spell(LEAST_MEMORY)} or more")
@@ -110,8 +110,8 @@ def memory() -> Finding:
 
 def available_memory() -> int:
     """Bytes of memory that this process could still take, without what other programs hold."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
-    free = int(found[1]) * 1024 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    free = int(match[1]) * 1024 if match else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     used = _text(Path("/sys/fs/cgroup/memory.current")).strip()
     room = _limited(1 << 62) - (int(used) if used.isdigit() else 0)
     return max(0, min(free, room))
@@ -131,12 +131,12 @@ def _text(path: Path) -> str:
         return ""
 
 
-def existing(out: Path) -> Path:
+def existing(target: Path) -> Path:
     """The folder, or what it would be made in."""
-    place = out.absolute()
-    while not place.exists():
-        place = place.parent
-    return place
+    path = target.absolute()
+    while not path.exists():
+        path = path.parent
+    return path
 
 
 def tls() -> Finding:
@@ -146,60 +146,60 @@ def tls() -> Finding:
 
 
 def drift() -> float:
-    """Measures by how many seconds the wall clock departs from the steady clock within a moment."""
+    """Measures the seconds by which the wall clock departs from the steady clock."""
     wall, steady = time.time(), time.monotonic()
     time.sleep(0.05)
     return (time.time() - wall) - (time.monotonic() - steady)
 
 
-def clock(now: datetime, drifted: float) -> Finding:
-    """Checks that the wall clock is right and steady: certificates have dates, and receives have deadlines."""
+def clock(time_here: datetime, drifted: float) -> Finding:
+    """Checks that the wall clock is right and steady, as certificates and deadlines need."""
     advice = "set the clock (timedatectl set-ntp true)"
-    if now < WRITTEN:
-        return Finding("clock", False, f"{now:%Y-%m-%d %H:%M} UTC, before Covey was written", advice)
+    if time_here < WRITTEN:
+        return Finding("clock", False, f"{time_here:%Y-%m-%d %H:%M} UTC, before Covey was written", advice)
     if abs(drifted) > MOST_DRIFT:
         return Finding("clock", False, f"jumped by {drifted:+.1f} s while it was watched", advice)
-    return Finding("clock", True, f"{now:%Y-%m-%d %H:%M} UTC, steady")
+    return Finding("clock", True, f"{time_here:%Y-%m-%d %H:%M} UTC, steady")
 
 
 def time_zone() -> Finding:
     """Checks that the machine knows its offset from UTC, which logs carry."""
-    here = datetime.now(UTC).astimezone()
-    offset = here.utcoffset()
+    local_time = datetime.now(UTC).astimezone()
+    offset = local_time.utcoffset()
     if offset is None:
         return Finding("time zone", False, "unknown", "set the time zone (timedatectl set-timezone …)")
-    return Finding("time zone", True, f"{here:%Z}, {here:%z}")
+    return Finding("time zone", True, f"{local_time:%Z}, {local_time:%z}")
 
 
-def folder(out: Path) -> Iterator[Finding]:
-    """Checks that the folder of a run can be written, has room, and has this machine's time."""
-    place = existing(out)
+def folder(target: Path) -> Iterator[Finding]:
+    """Checks that a run's folder can be written, has room, and this machine's time."""
+    path = existing(target)
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".covey-doctor-") as probe:
-            before = time.time()
+        with tempfile.NamedTemporaryFile(dir=path, prefix=".covey-doctor-") as probe:
+            start = time.time()
             probe.write(b"probe")
             probe.flush()
             os.fsync(probe.fileno())
-            skew = Path(probe.name).stat().st_mtime - before
+            skew = Path(probe.name).stat().st_mtime - start
     except OSError as problem:
-        found = f"{place}: {problem.strerror}"
-        yield Finding("folder", False, found, "choose another with --out, or get permission to write")
+        result = f"{path}: {problem.strerror}"
+        yield Finding("folder", False, result, "choose another with --out, or get permission to write")
         return
-    yield Finding("folder", True, f"{place} can be written")
-    yield space(place, shutil.disk_usage(place).free)
-    yield file_clock(place, skew)
+    yield Finding("folder", True, f"{path} can be written")
+    yield space(path, shutil.disk_usage(path).free)
+    yield file_clock(path, skew)
 
 
-def space(place: Path, free: int) -> Finding:
+def space(path: Path, free: int) -> Finding:
     """Checks that there is room for a journal, a transcript and a release."""
     fit = free >= LEAST_SPACE
-    return Finding("free space", fit, spell(free), "" if fit else f"free {spell(LEAST_SPACE)} in {place}")
+    return Finding("free space", fit, spell(free), "" if fit else f"free {spell(LEAST_SPACE)} in {path}")
 
 
-def file_clock(place: Path, skew: float) -> Finding:
-    """Checks the clock of the file system: a folder on another machine has that machine's time."""
+def file_clock(path: Path, skew: float) -> Finding:
+    """Checks the clock of the file system, which may be another machine's."""
     fit = abs(skew) <= MOST_SKEW
-    return Finding("file clock", fit, f"{skew:+.1f} s", "" if fit else f"set the clock of the server of {place}")
+    return Finding("file clock", fit, f"{skew:+.1f} s", "" if fit else f"set the clock of the server of {path}")
 
 
 def compiler() -> Finding:
@@ -210,17 +210,19 @@ def compiler() -> Finding:
         kernel = numba.njit(cache=True)(_double)
         if kernel(21) != 42:
             return Finding("compiler", False, "numba computed a wrong value", "pip install --force-reinstall numba")
-        where = Path(kernel.stats.cache_path)
+        cache = Path(kernel.stats.cache_path)
     except Exception as problem:  # numba and LLVM raise many kinds
         advice = "set NUMBA_CACHE_DIR to a folder that can be written, or pip install --force-reinstall numba"
         return Finding("compiler", False, f"numba fails: {type(problem).__name__}", advice)
-    kept = any(where.glob("doctor._double-*.nbc"))
-    advice = "" if kept else "set NUMBA_CACHE_DIR to a folder that can be written"
-    return Finding("compiler", kept, f"numba compiles, {'keeps' if kept else 'cannot keep'} kernels in {where}", advice)
+    cached = any(cache.glob("doctor._double-*.nbc"))
+    advice = "" if cached else "set NUMBA_CACHE_DIR to a folder that can be written"
+    return Finding(
+        "compiler", cached, f"numba compiles, {'keeps' if cached else 'cannot keep'} kernels in {cache}", advice
+    )
 
 
 def loopback() -> Finding:
-    """Checks that a port on 127.0.0.1 can be opened and reached: simulations and demos use such ports."""
+    """Checks that a port on 127.0.0.1 can be opened and reached, as simulations need."""
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

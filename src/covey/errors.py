@@ -26,16 +26,16 @@ _MANY = re.compile(r"# (\w*(?:[^s\W]s|sses))\b( have\b| are\b)?")
 
 
 def uncounted(text: str) -> str:
-    """The text, in which `#` stands for every number, as if each of them were 1: texts that differ in numbers alike."""
-    return _MANY.sub(lambda found: counted(f"1 {found[1]}{found[2] or ''}").replace("1 ", "# ", 1), text)
+    """The text with `#` for numbers, as if each of them were 1."""
+    return _MANY.sub(lambda match: counted(f"1 {match[1]}{match[2] or ''}").replace("1 ", "# ", 1), text)
 
 
 def counted(text: str) -> str:
-    """The text with its nouns in the singular where there is one: `1 row has`, never `1 rows have`."""
+    """The text with nouns in the singular after 1: `1 row has`, never `1 rows have`."""
 
-    def one(found: re.Match[str]) -> str:
-        verb = {" have": " has", " are": " is", None: ""}[found[3]]
-        return f"1 {found[1] or found[2]}{verb}"
+    def one(match: re.Match[str]) -> str:
+        verb = {" have": " has", " are": " is", None: ""}[match[3]]
+        return f"1 {match[1] or match[2]}{verb}"
 
     return _ONE.sub(one, text)
 
@@ -66,12 +66,12 @@ class StudyError(InputError):
 
     def __init__(self, path: Path | str, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
-        many = f"{len(problems)} problems" if len(problems) != 1 else "1 problem"
-        super().__init__(f"{path}: {many}:\n  " + "\n  ".join(problems))
+        number = f"{len(problems)} problems" if len(problems) != 1 else "1 problem"
+        super().__init__(f"{path}: {number}:\n  " + "\n  ".join(problems))
 
 
 class Aborted(CoveyError):
-    """The run stopped safely and released nothing; `party` is the one that is gone or stopped it, if that is known."""
+    """The run stopped safely and released nothing. `party` is the one that is gone or stopped it, if that is known."""
 
     def __init__(self, message: str, *, resumable: bool, party: str | None = None) -> None:
         self.resumable, self.party = resumable, party
@@ -83,7 +83,7 @@ class Aborted(CoveyError):
 
 
 class Left(Aborted):
-    """One of many respondents is there no longer, and will not be: a run of many may be able to do without."""
+    """One of many respondents has left for good. A run of many may go on without."""
 
     party: str
 

@@ -1,16 +1,21 @@
-"""Files, written whole or not at all, appended to durably, read with a clear reason when that fails, and erased."""
+"""Files, written whole or not at all, appended to durably, read with a clear reason when that fails, and erased.
+
+A release has its place in its folder: release.csv, or release.parquet, which is a file or a folder of parts.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -39,8 +44,11 @@ UMASK = os.umask(0o077)
 os.umask(UMASK)
 
 
-def write_atomically(path: Path, content: bytes, mode: int = SHARED) -> None:
-    """Writes a file so that it is there whole or not at all. Raises InputError that names it."""
+def write_atomically(path: Path, content: bytes, mode: int = SHARED, *, synced: bool = True) -> None:
+    """Writes a file so that it is there whole or not at all. Raises InputError that names it.
+
+    One that is not synced survives this process, and not a failing machine.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -49,12 +57,14 @@ def write_atomically(path: Path, content: bytes, mode: int = SHARED) -> None:
     try:
         try:
             write_all(handle, content)
-            os.fsync(handle)
+            if synced:
+                os.fsync(handle)
         finally:
             os.close(handle)
         Path(temporary).chmod(mode & ~UMASK)
         Path(temporary).replace(path)
-        sync_to_disk(path.parent)
+        if synced:
+            sync_to_disk(path.parent)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -75,7 +85,7 @@ def create(path: Path, content: bytes, mode: int) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Appends to a private file, made if there is none; on the disk when this returns. Raises OSError."""
+    """Appends to a private file, made if there is none. On the disk when this returns. Raises OSError."""
     _write_durably(path, os.O_CREAT | os.O_APPEND, content, PRIVATE)
 
 
@@ -102,7 +112,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def read_bytes(
-    path: Path, remedy: str, most: int | None = None, *, bound: Callable[[], int] = bounds.document
+    path: Path, remedy: str, limit: int | None = None, *, bound: Callable[[], int] = bounds.document
 ) -> bytes:
     """The content of a regular file of at most so many bytes, or as memory allows.
 
@@ -113,12 +123,12 @@ def read_bytes(
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: is no file; {remedy}")
         with path.open("rb") as stream:
-            content = stream.read((most or bound()) + 1)
-        if len(content) <= (most or bound()):
+            content = stream.read((limit or bound()) + 1)
+        if len(content) <= (limit or bound()):
             return content
-        if most is None:
+        if limit is None:
             raise bounds.above(str(path), f"is larger than {spell(bound())}")
-        raise InputError(f"{path}: is larger than {most:,} bytes, the most that is read here; {remedy}")
+        raise InputError(f"{path}: is larger than {limit:,} bytes, the most that is read here; {remedy}")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
 
@@ -129,7 +139,7 @@ def as_json(value: object) -> bytes:
 
 
 def read_json(path: Path, kind: type[T]) -> T | None:
-    """A JSON file that a run left, as that type; None if there is no such file. Raises InputError for a damaged one."""
+    """A JSON file that a run left, as that type. None if there is no such file. Raises InputError for a damaged one."""
     if not path.exists():
         return None
     try:
@@ -139,7 +149,7 @@ def read_json(path: Path, kind: type[T]) -> T | None:
 
 
 def json_object(path: Path) -> dict[str, object]:
-    """The object in a JSON file; an empty one if there is no file, or none in it. Raises InputError if too large."""
+    """The object in a JSON file. An empty one if there is no file, or none in it. Raises InputError if too large."""
     try:
         content = json.loads(read_bytes(path, "name the folder of a run")) if path.is_file() else {}
     except (ValueError, RecursionError):
@@ -168,3 +178,62 @@ def erase(path: Path) -> None:
         return
     except OSError as error:
         raise InputError(f"{path}: cannot be erased ({error.strerror}); check the folder's permissions") from None
+
+
+RELEASES = ("release.csv", "release.parquet")
+"""The names that a release may have in its folder; the last may be a folder of parts."""
+PART = "part-{:05}.parquet"
+"""The name of a part, by its number."""
+_MOST = 10_000
+
+
+@dataclass(frozen=True)
+class ReleaseFormat:
+    """The format of a release: release.csv, or release.parquet as a file or a folder of parts.
+
+    Raises InputError for parts of a CSV file.
+    """
+
+    kind: Literal["csv", "parquet"] = "csv"
+    parts: int = 1
+
+    def __post_init__(self) -> None:
+        if self.parts > 1 and self.kind == "csv":
+            raise InputError("release.csv is one file; several parts need the format parquet")
+        if not 1 <= self.parts <= _MOST:
+            raise InputError(f"a release has from 1 to {_MOST:,} parts")
+
+    @property
+    def name(self) -> str:
+        """The name of the file or the folder."""
+        return f"release.{self.kind}"
+
+
+AS_CSV = ReleaseFormat()
+"""The format where nobody asks for another."""
+
+
+def release_in(folder: Path) -> Path | None:
+    """The release in a folder, if there is one."""
+    return next((folder / name for name in RELEASES if (folder / name).exists()), None)
+
+
+def remove_release(path: Path) -> None:
+    """Removes a release's file, or the folder of its parts, if it is there.
+
+    Raises InputError for a folder with other files.
+    """
+    if path.is_dir() and not path.is_symlink():
+        if not all(is_part(file) for file in path.iterdir()):
+            raise InputError(
+                f"{path}: has other files than the parts of a release, and is left as it is; remove it yourself"
+            )
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def is_part(file: Path) -> bool:
+    """True for a file with the name of a part."""
+    number = file.name.removeprefix("part-").removesuffix(".parquet")
+    return file.is_file() and number.isdecimal() and file.name == PART.format(int(number))

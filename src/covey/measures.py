@@ -32,9 +32,9 @@ _FIXED_POINT = 2**32
 
 
 def lm(tree: Hierarchy) -> Floats:
-    """Each node's LM: a leaf costs 0, the root 1, also where the domain has a single value."""
-    whole = tree.sizes[tree.root] - 1
-    cost = (tree.sizes - 1) / whole if whole > 0 else np.zeros(tree.nodes)
+    """Each node's LM: a leaf costs 0, the root 1."""
+    domain = tree.sizes[tree.root] - 1
+    cost = (tree.sizes - 1) / domain if domain > 0 else np.zeros(tree.nodes)
     cost[: tree.codes] = 0.0
     if tree.nodes > 1:
         cost[tree.root] = 1.0
@@ -47,7 +47,7 @@ def precision(tree: Hierarchy) -> Floats:
 
 
 def em(tree: Hierarchy, counts: Longs) -> Floats:
-    """Each node's H(X | B) in bits; `counts` says how often each leaf code occurs in the table."""
+    """Each node's H(X | B) in bits. `counts` says how often each leaf code occurs in the table."""
     total, entropy = _entropy_below(tree, counts)
     return np.divide(entropy, total, out=np.zeros(tree.nodes), where=total > 0)
 
@@ -65,16 +65,16 @@ def entropy(tree: Hierarchy, counts: Longs) -> Floats:
     is the same whatever is published.
     """
     weight = counts.astype(np.float64)
-    own = weight @ np.log2(np.maximum(weight, 1)) / max(weight.sum(), 1.0)
-    return np.asarray(np.log2(np.maximum(_sums_below(tree, weight), 1)) - own, dtype=np.float64)
+    prior = weight @ np.log2(np.maximum(weight, 1)) / max(weight.sum(), 1.0)
+    return np.asarray(np.log2(np.maximum(_sums_below(tree, weight), 1)) - prior, dtype=np.float64)
 
 
 def _entropy_below(tree: Hierarchy, counts: Longs) -> tuple[Floats, Floats]:
     """For each node, N(B) = sum of n_x below it, and N(B) H(X | B) = N log2 N - sum of n_x log2 n_x."""
     weight = counts.astype(np.float64)
-    own = np.where(weight > 0, weight * np.log2(np.maximum(weight, 1)), 0.0)
-    total, below = _sums_below(tree, weight), _sums_below(tree, own)
-    entropy = np.where(total > 0, total * np.log2(np.maximum(total, 1)), 0.0) - below
+    terms = np.where(weight > 0, weight * np.log2(np.maximum(weight, 1)), 0.0)
+    total, sums_below = _sums_below(tree, weight), _sums_below(tree, terms)
+    entropy = np.where(total > 0, total * np.log2(np.maximum(total, 1)), 0.0) - sums_below
     return total, np.maximum(entropy, 0.0)
 
 
@@ -84,7 +84,7 @@ def _sums_below(tree: Hierarchy, leaf_values: Floats) -> Floats:
 
 
 def node_costs(tree: Hierarchy, measure: str, counts: Longs | None = None) -> Floats:
-    """Each node's cost under a named measure, scaled so that no cell costs more than 1 under lm and precision."""
+    """Each node's cost by a named measure, at most 1 under lm and precision."""
     if measure in ("lm", "ncp", "gcp"):
         return lm(tree)
     if measure == "precision":
@@ -92,8 +92,8 @@ def node_costs(tree: Hierarchy, measure: str, counts: Longs | None = None) -> Fl
     if measure in ("em", "em-monotone", "entropy"):
         if counts is None:
             raise InputError(f"measure {measure!r} needs the values' frequencies; use lm or precision here")
-        found = {"em": em, "em-monotone": em_monotone, "entropy": entropy}[measure]
-        return found(tree, counts)
+        measures = {"em": em, "em-monotone": em_monotone, "entropy": entropy}[measure]
+        return measures(tree, counts)
     raise InputError(f"measure {measure!r} is not known; choose one of {', '.join(CELL_MEASURES)}")
 
 
@@ -116,9 +116,9 @@ def integer_costs(
     mean = 1.0 if weights is None else sum(weights) / len(weights)
     result = []
     for column, tree in enumerate(trees):
-        own = None if counts is None else counts[column]
+        column_counts = None if counts is None else counts[column]
         weight = 1.0 if weights is None else weights[column] / mean
-        result.append(np.rint(node_costs(tree, measure, own) * weight * scale).astype(np.int64))
+        result.append(np.rint(node_costs(tree, measure, column_counts) * weight * scale).astype(np.int64))
     return tuple(result), scale
 
 
@@ -135,7 +135,7 @@ def average_class(class_sizes: Longs, k: int) -> float:
 
 
 def diversity_of(counts: Longs, kind: str) -> float:
-    """The l of a class with these counts per sensitive value, by frequency, by distinct values or by entropy."""
+    """The l of a class with these counts of sensitive values, by the named definition."""
     size = int(counts.sum())
     if size == 0:
         return 0.0

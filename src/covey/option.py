@@ -1,6 +1,6 @@
 """Options with a name, a type, a default and a sentence: protocols and algorithms declare theirs, everyone reads them.
 
-A study file gives values (`schedule = "exact"`), the command line texts (`--option start=paper`). Both are checked
+A study file gives values (`calls = "turn"`), the command line texts (`--option start=paper`). Both are checked
 here, so that a wrong value is refused with the same sentence, before anything runs.
 """
 
@@ -41,9 +41,9 @@ class Option(ABC, Generic[T_co]):
         except ValueError:
             return False
 
-    def of(self, given: Mapping[str, Value]) -> T_co:
+    def of(self, options: Mapping[str, Value]) -> T_co:
         """Returns the value among those given, which have been checked, or the default."""
-        return self.check(given[self.name]) if self.name in given else self.default
+        return self.check(options[self.name]) if self.name in options else self.default
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,16 @@ class Choice(Option[str]):
 class Whole(Option[int]):
     """A whole number within bounds."""
 
-    least: int = 0
-    most: int = _LARGEST
+    minimum: int = 0
+    maximum: int = _LARGEST
 
     def check(self, value: Value) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
-            bounds = f"of {self.least:,} or more" if self.most == _LARGEST else f"from {self.least:,} to {self.most:,}"
+        if not isinstance(value, int) or isinstance(value, bool) or not self.minimum <= value <= self.maximum:
+            bounds = (
+                f"of {self.minimum:,} or more"
+                if self.maximum == _LARGEST
+                else f"from {self.minimum:,} to {self.maximum:,}"
+            )
             raise ValueError(f"{self.name} must be a whole number {bounds}")
         return value
 
@@ -76,12 +80,12 @@ class Whole(Option[int]):
 class Number(Option[float]):
     """A number within bounds."""
 
-    least: float = 0.0
-    most: float = 1.0
+    minimum: float = 0.0
+    maximum: float = 1.0
 
     def check(self, value: Value) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not self.least <= value <= self.most:
-            raise ValueError(f"{self.name} must be a number from {self.least:g} to {self.most:g}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.minimum <= value <= self.maximum:
+            raise ValueError(f"{self.name} must be a number from {self.minimum:g} to {self.maximum:g}")
         return float(value)
 
 
@@ -99,11 +103,11 @@ class Flag(Option[bool]):
 class Text(Option[str]):
     """A short text."""
 
-    most: int = 64
+    maximum: int = 64
 
     def check(self, value: Value) -> str:
-        if not isinstance(value, str) or not 0 < len(value) <= self.most:
-            raise ValueError(f"{self.name} must be a text of at most {self.most} characters")
+        if not isinstance(value, str) or not 0 < len(value) <= self.maximum:
+            raise ValueError(f"{self.name} must be a text of at most {self.maximum} characters")
         return value
 
 
@@ -134,12 +138,12 @@ class Names(Option[tuple[str, ...]]):
 class Range(Option[tuple[int, int]]):
     """Two whole numbers [low, high], the first below the second."""
 
-    most: int = _LARGEST
+    maximum: int = _LARGEST
 
     def check(self, value: Value) -> tuple[int, int]:
         low, high = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
-        if type(low) is not int or type(high) is not int or not 0 <= low < high <= self.most:
-            raise ValueError(f"{self.name} must be [low, high], whole numbers with 0 <= low < high <= {self.most:,}")
+        if type(low) is not int or type(high) is not int or not 0 <= low < high <= self.maximum:
+            raise ValueError(f"{self.name} must be [low, high], whole numbers with 0 <= low < high <= {self.maximum:,}")
         return low, high
 
 
@@ -149,14 +153,14 @@ class WholeOrWord(Option[int]):
 
     word: str = "auto"
     meant: int = 0
-    least: int = 0
-    most: int = _LARGEST
+    minimum: int = 0
+    maximum: int = _LARGEST
 
     def check(self, value: Value) -> int:
         if value == self.word:
             return self.meant
-        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
+        if not isinstance(value, int) or isinstance(value, bool) or not self.minimum <= value <= self.maximum:
             raise ValueError(
-                f'{self.name} must be "{self.word}" or a whole number from {self.least:,} to {self.most:,}'
+                f'{self.name} must be "{self.word}" or a whole number from {self.minimum:,} to {self.maximum:,}'
             )
         return value

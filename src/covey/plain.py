@@ -19,7 +19,7 @@ _NARROWEST = 4
 
 
 def plain(text: str) -> str:
-    """One line without control characters and marks of direction: a terminal shows it and does nothing else."""
+    """One line without control characters and marks of direction, which a terminal just shows."""
     return STEERING.sub(UNSEEN, text)
 
 
@@ -28,14 +28,14 @@ def plain_lines(text: str) -> str:
     return "\n".join(plain(line.expandtabs(4)) for line in text.split("\n"))
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     """`1 row`, `3,000 rows`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"
 
 
-def some(number: int, one: str, many: str | None = None) -> str:
+def some(number: int, singular: str, plural_form: str | None = None) -> str:
     """`no row`, `1 row`, `3,000 rows`."""
-    return plural(number, one, many) if number else f"no {one}"
+    return plural(number, singular, plural_form) if number else f"no {singular}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -52,7 +52,7 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str | None = None)
 
 
 def grid(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int, indent: str = "") -> list[str]:
-    """A table in lines of that width: cells that are too long are cut, and columns that find no place are left out."""
+    """A table in lines of that width. Long cells are cut, and surplus columns left out."""
     table = [[plain(cell) for cell in row] for row in (headings, *rows)]
     room = [max(map(len, column)) for column in zip(*table, strict=True)]
     free = max(width, 20) - len(indent)
@@ -65,12 +65,12 @@ def grid(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int, ind
 
 
 def slug(text: str, otherwise: str) -> str:
-    """The part of a text that may name a file: letters, digits, `_` and `-`, so no folder; else `otherwise`."""
+    """The part of a text that may name a file, or `otherwise`."""
     return _UNFIT.sub("-", text).strip("-_")[:_LONGEST_SLUG] or otherwise
 
 
 def toml_string(text: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
+    """A TOML basic string. JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -80,7 +80,7 @@ def toml_key(name: str) -> str:
 
 
 class Shown:
-    """A result that shows its figures in one line, and in a notebook as a small table."""
+    """A result that shows its figures in one line, or in a notebook's table."""
 
     __slots__ = ()
 

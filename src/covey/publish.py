@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,14 +22,12 @@ from covey import report as reporting
 from covey import table
 from covey.anonymizers import DEFAULT, find
 from covey.anonymizers import anonymize as search
-from covey.anonymizers.build import Built, build, released
+from covey.anonymizers.build import Built, PartitionFigures, build, figures, released
 from covey.anonymizers.explain import explain as explained
-from covey.anonymizers.figures import PartitionFigures, figures
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition
+from covey.anonymizers.problem import Cancel, Partition, Progress, never, report, silent
 from covey.errors import InputError, Unmet
-from covey.files import PRIVATE, SHARED, UMASK, as_json, write_atomically
-from covey.guess.drafted import Rule, drafted
+from covey.files import PRIVATE, RELEASES, SHARED, UMASK, as_json, remove_release, write_atomically
+from covey.guess.draft import Rule, drafted
 from covey.judge import Verdict, verify
 from covey.judge.singled_out import NAME, kept, refusal
 from covey.option import Value
@@ -38,16 +37,18 @@ from covey.sources import Data, Source, arrange, as_given, canonical_csv, connec
 from covey.study import Study, StudyLike
 from covey.study.editing import set_keys
 from covey.study.insiders import OF_INSIDERS
+from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
 from covey.table import Table
 
 _DRAFTED_K = 10
+_EXPLANATION = "explanation.json"
 _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 
 
 @dataclass(frozen=True)
 class OwnerRun:
-    """One owner's run: it has the original, for the report, and knows the files that it leaves."""
+    """One owner's run, with the original for the report and the files that it leaves."""
 
     records: Table
     verdict: Verdict
@@ -59,10 +60,10 @@ class OwnerRun:
         one without.
         """
         files = {"release.csv": release.content, **study_files(release.study)}
-        files["summary.json"] = as_json(release.summary)
-        why = release.explanation
-        if why is not None:
-            files["explanation.json"] = msgspec.json.format(msgspec.json.encode(why), indent=2) + b"\n"
+        files[SUMMARY] = as_json(release.summary)
+        explanation = release.explanation
+        if explanation is not None:
+            files[_EXPLANATION] = msgspec.json.format(msgspec.json.encode(explanation), indent=2) + b"\n"
         _refuse_to_replace(folder, files)
         material = reporting.Material(
             summary=release.figures,
@@ -71,9 +72,10 @@ class OwnerRun:
             records=self.records,
         )
         files[reporting.FILE] = reporting.render(material, self.verdict).encode()
-        write_together(folder, files, private=frozenset({reporting.FILE}))
-        if why is None:
-            (folder / "explanation.json").unlink(missing_ok=True)
+        with staged(folder) as stage:
+            for name, content in files.items():
+                write_atomically(stage / name, content)
+            move(stage, folder, private=frozenset({reporting.FILE}))
 
 
 def anonymize(
@@ -97,16 +99,16 @@ def anonymize(
     drop: Iterable[str] = (),
     hierarchies: Mapping[str, Rule] | None = None,
 ) -> Release:
-    """The table that the study's k, l and t allow to be published, by a centralized algorithm.
+    """Publishes a table by a centralized algorithm, as the study's k, l and t allow.
 
     `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look, and so does peel's `effort`.
     `study` is a path, a Study or a dict. Without one Covey drafts it with k = 10 or the given k, holds back what is
     uncertain (`release.left_out`), and `quasi`, `sensitive`, `drop` and `hierarchies` say what some columns are.
     Raises InputError for data that does not fit, Unmet with what would be feasible.
     """
-    left: dict[str, str] | None = None
+    reasons: dict[str, str] | None = None
     if study is None:
-        study, left = drafted(
+        study, reasons = drafted(
             data, k or _DRAFTED_K, quasi=quasi, sensitive=sensitive, drop=drop, hierarchies=hierarchies
         )
     elif quasi or sensitive or drop or hierarchies:
@@ -123,32 +125,32 @@ def anonymize(
         table.refuse_exact_ends(reading, column, study.privacy.k)
     built = build(table.build(reading, study))
     began = time.perf_counter()
-    found = search(
+    partition = search(
         built.problem, algorithm, seed=seed, budget=budget, threads=threads, progress=progress, cancel=cancel,
         options=options,
     )  # fmt: skip
     seconds = time.perf_counter() - began
     report("judging the release", 0.0, progress, cancel)
-    arranged = arrange(released(built, found))
+    arranged = arrange(released(built, partition))
     verdict = judged(arranged, study)
-    reached = figures(built, found)
+    reached_figures = figures(built, partition)
     digest = hashlib.sha256(canonical_csv(arranged)).hexdigest()
-    why = None
+    explanation = None
     if explain:
         names = [column.name for column in built.table.quasi]
-        why = explained(
-            built.problem, found, names, algorithm, seed=seed, threads=threads, options=options, progress=progress,
+        explanation = explained(
+            built.problem, partition, names, algorithm, seed=seed, threads=threads, options=options, progress=progress,
             cancel=cancel,
         )  # fmt: skip
     return Release(
         study=study,
         table=as_given(arranged, data),
-        figures=summarize(study, built, found, reached, verdict, algorithm, seed, seconds, digest),
+        figures=summarize(study, built, partition, reached_figures, verdict, algorithm, seed, seconds, digest),
         ledger={},
         arranged=arranged,
         writer=OwnerRun(built.table, verdict),
-        explanation=why,
-        left_out=_left_out(study) if left is None else left,
+        explanation=explanation,
+        left_out=_left_out(study) if reasons is None else reasons,
     )
 
 
@@ -160,21 +162,21 @@ def _left_out(study: Study) -> dict[str, str]:
 
 
 def require_quasi(study: Study) -> None:
-    """Raises Unmet for a study of which every column still waits for an answer, or is left out."""
+    """Raises Unmet for a study with no quasi column that has an answer."""
     if not study.quasi:
         waiting = len(study.waiting)
         raise Unmet(f"no column may be published yet, and {waiting} wait for an answer: covey new --ask asks for it")
 
 
 def with_effort(study: Study, algorithm: str, options: Mapping[str, Value]) -> Mapping[str, Value]:
-    """These options of an algorithm, with the study's effort where none is given and the algorithm takes one."""
+    """These options, with the study's effort if the algorithm takes one and none is given."""
     takes = any(option.name == "effort" for option in find(algorithm).options)
     return {"effort": study.effort, **options} if takes and study.effort is not None else options
 
 
-def _asking(study: Study, asked: Mapping[str, float | None]) -> Study:
+def _asking(study: Study, limits: Mapping[str, float | None]) -> Study:
     """The study with another k, l or t. Raises InputError for what no study may ask."""
-    changes = {name: value for name, value in asked.items() if value is not None}
+    changes = {name: value for name, value in limits.items() if value is not None}
     if not changes:
         return study
     if study.text is None:
@@ -185,12 +187,12 @@ def _asking(study: Study, asked: Mapping[str, float | None]) -> Study:
 
 
 def judged(arranged: pa.Table | Source, study: Study) -> Verdict:
-    """Returns the judge's verdict on what is about to be published, which may be that it singles people out.
+    """Returns the judge's verdict on what is about to be published.
 
     Any other no is an error of ours: it raises Unmet, and nothing is published.
     """
     verdict = verify(arranged, study)
-    wanting = [each for each in verdict.unmet if each.name != NAME and "suppressed or withheld" not in each.name]
+    wanting = [entry for entry in verdict.unmet if entry.name != NAME and "suppressed or withheld" not in entry.name]
     if wanting:
         raise Unmet(
             "the release does not keep what the study asks, and is not published: " + "; ".join(map(str, wanting))
@@ -201,8 +203,8 @@ def judged(arranged: pa.Table | Source, study: Study) -> Verdict:
 def summarize(
     study: Study,
     built: Built,
-    found: Partition,
-    reached: PartitionFigures,
+    partition: Partition,
+    totals: PartitionFigures,
     verdict: Verdict,
     algorithm: str,
     seed: int,
@@ -211,43 +213,43 @@ def summarize(
 ) -> Summary:
     """The figures of summary.json."""
     kind = study.privacy.diversity
-    asked = {column.name: limit for column in study.sensitive if (limit := study.l_of(column)) is not None}
-    reached_l = [getattr(each, kind) for each in verdict.diversity if not asked or each.column in asked]
+    limits = {column.name: limit for column in study.sensitive if (limit := study.l_of(column)) is not None}
+    reached_l = [getattr(entry, kind) for entry in verdict.diversity if not limits or entry.column in limits]
     return Summary(
         study=study.name,
         algorithm=algorithm,
         seed=seed,
         partition=study.partition,
         k=study.privacy.k,
-        l=min(asked.values(), default=None),
+        l=min(limits.values(), default=None),
         seconds=round(seconds, 3),
         rounds=0,
         messages=0,
         bytes=0,
         study_hash=study.study_hash,
-        reproducible=found.reproducible,
-        warnings=list(_warnings(study, found)),
-        rows=reached.rows,
-        withheld=reached.withheld,
+        reproducible=partition.reproducible,
+        warnings=list(_warnings(study, partition)),
+        rows=totals.rows,
+        withheld=totals.withheld,
         dropped=built.table.dropped,
-        k_reached=reached.k_reached,
+        k_reached=totals.k_reached,
         l_reached=min(reached_l, default=None),
-        classes=reached.classes,
-        suppressed_cells=reached.suppressed_cells,
+        classes=totals.classes,
+        suppressed_cells=totals.suppressed_cells,
         singled_out=verdict.singled_out,
-        kept=kept(study, reached.loss.lm, verdict.constant),
+        kept=kept(study, totals.loss.lm, verdict.constant),
         refused=refusal(study, verdict.singled_out),
-        loss=msgspec.to_builtins(reached.loss),
+        loss=msgspec.to_builtins(totals.loss),
         release_sha256=digest,
     )
 
 
-def _warnings(study: Study, found: Partition) -> Iterator[str]:
-    """The requests of the study that one owner's release cannot keep, and a search that could not look everywhere."""
-    if found.notes.get("probed"):
+def _warnings(study: Study, partition: Partition) -> Iterator[str]:
+    """The study's requests that one owner's release cannot keep, and a search of probes only."""
+    if partition.notes.get("probed"):
         yield (
-            f"of {found.notes['lattice']:,} generalizations {found.notes['visited']:,} were visited, those that probes "
-            "found: fewer quasi columns or fewer levels would let all be visited"
+            f"of {partition.notes['lattice']:,} generalizations {partition.notes['visited']:,} were visited, those "
+            "that probes found: fewer quasi columns or fewer levels would let all be visited"
         )
     for name in ("site_l", "delta", *OF_INSIDERS):
         if getattr(study.privacy, name) is not None:
@@ -260,47 +262,57 @@ def study_files(study: Study) -> dict[str, bytes]:
 
 
 def require_room(folder: Path, *, force: bool = False) -> None:
-    """Raises InputError where a release cannot be written into the folder, or would replace one without `force`."""
+    """Raises InputError where a release cannot be written, or would replace one without `force`."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder for the release")
-    if (folder / "summary.json").exists() and not force:
+    if (folder / SUMMARY).exists() and not force:
         raise InputError(f"{folder}: holds a release already; choose another folder with --out, or replace it: --force")
-    above = next(each for each in (folder, *folder.absolute().parents) if each.is_dir())
-    if not os.access(above, os.W_OK):
-        raise InputError(f"{folder}: cannot be written; check the permissions of {above}")
+    ancestor = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
+    if not os.access(ancestor, os.W_OK):
+        raise InputError(f"{folder}: cannot be written; check the permissions of {ancestor}")
 
 
 def _refuse_to_replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Raises InputError where a folder has something else than an earlier release of ours under these names."""
+    """Raises InputError where a folder has other files under the names of a release."""
     if (folder / "ledger.json").exists():
         raise InputError(f"{folder}: holds the run of a protocol; choose another folder for the release")
-    if (folder / "summary.json").exists():
+    if (folder / SUMMARY).exists():
         return
-    for name, content in files.items():
+    for name, content in {**dict.fromkeys(RELEASES, b""), **files}.items():
         path = folder / name
         if path.exists() and not (path.is_file() and path.read_bytes() == content):
             raise InputError(f"{path}: is there already, and is no release of ours; choose another folder with --out")
 
 
-def write_together(folder: Path, files: Mapping[str, bytes], private: frozenset[str] = frozenset()) -> None:
-    """Writes files into a folder; a new folder appears whole or not at all. Raises InputError that names it."""
-    modes = {name: PRIVATE if name in private else SHARED for name in files}
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A new folder beside the release's, removed at the end. Raises InputError where it cannot be."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder for the release")
-    if folder.exists():
-        for name, content in files.items():
-            write_atomically(folder / name, content, modes[name])
-        return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        stage = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); check the permissions") from None
     try:
-        for name, content in files.items():
-            write_atomically(staged / name, content, modes[name])
-        staged.chmod(0o777 & ~UMASK)
-        staged.rename(folder)
-    except BaseException:
-        shutil.rmtree(staged, ignore_errors=True)
-        raise
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def move(stage: Path, folder: Path, private: frozenset[str] = frozenset()) -> None:
+    """Moves what is whole to its place. The summary comes last into an earlier release's folder."""
+    for path in (stage, *stage.rglob("*")):
+        path.chmod((0o777 if path.is_dir() else PRIVATE if path.name in private else SHARED) & ~UMASK)
+    if not folder.exists():
+        stage.rename(folder)
+        return
+    for name in (*RELEASES, SUMMARY, reporting.FILE, _EXPLANATION):
+        remove_release(folder / name)
+    parts = stage / "release.parquet"
+    if parts.is_dir():
+        parts.rename(folder / parts.name)
+    for file in sorted(stage.rglob("*"), key=lambda path: (path.name == SUMMARY, path)):
+        if file.is_file():
+            (folder / file.relative_to(stage)).parent.mkdir(parents=True, exist_ok=True)
+            file.replace(folder / file.relative_to(stage))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,20 +23,17 @@ from covey import counting
 from covey import report as reporting
 from covey.anonymizers import DEFAULT
 from covey.anonymizers import anonymize as search
-from covey.anonymizers.build import Built, build, class_labels
-from covey.anonymizers.figures import figures
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition
+from covey.anonymizers.build import Built, build, class_labels, figures
+from covey.anonymizers.problem import Cancel, Partition, Progress, never, report, silent
 from covey.arrays import Ints
 from covey.coarsening import StartLevels
 from covey.counting import CountedRows, changed
 from covey.errors import InputError
-from covey.files import SHARED, UMASK, as_json, write_atomically
+from covey.files import ReleaseFormat, as_json, write_atomically
 from covey.option import Value
-from covey.publish import judged, require_quasi, require_room, study_files, summarize, with_effort
-from covey.release_file import RELEASES, ReleaseFormat, remove_release
+from covey.publish import judged, move, require_quasi, require_room, staged, study_files, summarize, with_effort
 from covey.schema import Role
-from covey.sources.parts import PartsWriter, read_back, rows_in
+from covey.sources.parquetfile import PartsWriter, read_back, rows_in
 from covey.sources.release import csv_pieces
 from covey.sources.source import on_disk
 from covey.sources.writing import Dealt, ReleasedColumns, ReleasedRows, open_rows
@@ -69,7 +65,7 @@ def anonymize_on_engine(
     cancel: Cancel = never,
     force: bool = False,
 ) -> Summary:
-    """Anonymizes a table whose rows stay in the engine, and writes the release into the folder `out`.
+    """Anonymizes a table whose rows stay in the engine, and writes the release into `out`.
 
     The rows are sorted by content, or in an order that is drawn anew, which only `parquet` may have. Several parts are
     Parquet files in a folder release.parquet. The report shows the release alone.
@@ -80,92 +76,90 @@ def anonymize_on_engine(
     if algorithm in REFUSED:
         raise InputError(f"algorithm {algorithm} cannot leave the rows in the engine: {REFUSED[algorithm]}")
     if order == "random" and written == "csv":
-        raise InputError("release.csv is sorted by content; an order that is drawn needs the format parquet")
-    wanted = ReleaseFormat(written, parts)
+        raise InputError("release.csv is sorted by content; a random order needs the format parquet")
+    release_format = ReleaseFormat(written, parts)
     require_room(out, force=force)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
-        with open_rows(data, staged) as rows:
+    with staged(out) as stage:
+        with open_rows(data, stage) as rows:
             report(f"counting on {rows.ENGINE}", 0.0, progress, cancel)
-            each = BYTES_OF_TUPLE.get(algorithm, counting.BYTES_OF_TUPLE)
+            tuple_bytes = BYTES_OF_TUPLE.get(algorithm, counting.BYTES_OF_TUPLE)
             columns = study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
-            counted = CountedRows.of(rows, study, columns, owner=True, each=each)
+            counted = CountedRows.of(rows, study, columns, owner=True, tuple_bytes=tuple_bytes)
             built, start = build(counted.table), counted.counts.start
             if start is not None:
                 built = _priced(built, start)
-                coarser = start.sentence(counting.limit_for(start.before, each))
+                coarser = start.sentence(counting.limit_for(start.before, tuple_bytes))
                 report(coarser, 0.0, progress, cancel)
             began = time.perf_counter()
-            found = search(
+            partition = search(
                 built.problem, algorithm, seed=seed, budget=budget, threads=threads, progress=progress, cancel=cancel,
                 options=options,
             )  # fmt: skip
             seconds = time.perf_counter() - began
-            found = found if start is None else _lifted(built, start, found)
+            partition = partition if start is None else _lifted(built, start, partition)
             report(f"writing on {rows.ENGINE}", 0.0, progress, cancel)
-            target = staged / "rows" / "sorted.parquet"
+            target = stage / "rows" / "sorted.parquet"
             target.parent.mkdir()
-            dealt = Dealt.of(found.item, found.group, found.count, built.problem.counts)
-            shown = _released(counted, built, found)
-            released = ReleasedRows(shown, counted.grouped, counted.tuples, built.item_of_row, dealt)
-            rows.write(target, released, drawn=order == "random")
+            split = Dealt.of(partition.item, partition.group, partition.count, built.problem.counts)
+            columns_released = _released(counted, built, partition)
+            released = ReleasedRows(columns_released, counted.grouped, counted.tuples, built.item_of_row, split)
+            rows.write(target, released, shuffled=order == "random")
             counted.require_unchanged()
-            if rows_in([target]) != int(found.count.sum()):
+            if rows_in([target]) != int(partition.count.sum()):
                 raise changed(rows.name)
         report("judging the release", 0.0, progress, cancel)
         verdict = judged(on_disk(target, [target]), study)
-        digest = _stream(target, staged, wanted)
-        summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
+        digest = _stream(target, stage, release_format)
+        summary = summarize(
+            study, built, partition, figures(built, partition), verdict, algorithm, seed, seconds, digest
+        )
         if start is not None:
             summary = msgspec.structs.replace(summary, warnings=[*summary.warnings, coarser])
-        material = reporting.Material(summary=summary, study=study, release=target.parent, file=wanted.name)
+        material = reporting.Material(summary=summary, study=study, release=target.parent, file=release_format.name)
         page = reporting.render(material, verdict)
         files = {**study_files(study), SUMMARY: as_json(summary.describe()), reporting.FILE: page.encode()}
-        if not (staged / wanted.name).exists():
-            target.rename(staged / wanted.name)
+        if not (stage / release_format.name).exists():
+            target.rename(stage / release_format.name)
         shutil.rmtree(target.parent)
         for name, content in files.items():
-            write_atomically(staged / name, content, SHARED)
-        _move(staged, out)
+            write_atomically(stage / name, content)
+        move(stage, out)
         return summary
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
 
 
 def _lifts(built: Built, start: StartLevels) -> list[tuple[int, Ints]]:
-    """The place of each column that begins above its values, and the node that stands for each of its nodes."""
+    """The columns that begin above their values, and the node that stands for each node."""
     quasi = zip(built.table.quasi, built.table.trees, strict=True)
     return [
-        (place, tree.lifted(start.levels[column.name]))
-        for place, (column, tree) in enumerate(quasi)
+        (index, tree.lifted(start.levels[column.name]))
+        for index, (column, tree) in enumerate(quasi)
         if column.name in start.levels
     ]
 
 
 def _priced(built: Built, start: StartLevels) -> Built:
-    """The problem in which no node costs less than the one on its column's first level."""
+    """The problem in which a node costs no less than its ancestor on the first level."""
     costs = list(built.problem.costs)
-    for place, lift in _lifts(built, start):
-        costs[place] = costs[place][lift]
+    for index, lift in _lifts(built, start):
+        costs[index] = costs[index][lift]
     return replace(built, problem=replace(built.problem, costs=tuple(costs)))
 
 
-def _lifted(built: Built, start: StartLevels, found: Partition) -> Partition:
+def _lifted(built: Built, start: StartLevels, partition: Partition) -> Partition:
     """The classes with every label on or above its column's first level."""
-    nodes = found.nodes.copy()
-    for place, lift in _lifts(built, start):
-        nodes[:, place] = lift[nodes[:, place]]
-    return replace(found, nodes=nodes)
+    nodes = partition.nodes.copy()
+    for index, lift in _lifts(built, start):
+        nodes[:, index] = lift[nodes[:, index]]
+    return replace(partition, nodes=nodes)
 
 
-def _released(counted: CountedRows, built: Built, found: Partition) -> ReleasedColumns:
+def _released(counted: CountedRows, built: Built, partition: Partition) -> ReleasedColumns:
     """The columns of the release, and where the engine finds their cells."""
     study = built.table.study
     names = [column.name for column in study.quasi]
     return ReleasedColumns(
         released=[column.name for column in study.released],
-        classes=dict(zip(names, class_labels(built, found), strict=True)),
+        classes=dict(zip(names, class_labels(built, partition), strict=True)),
         mapped={
             column.name: counted.labels[column.name] for column in counted.carried_columns if column not in counted.read
         },
@@ -173,14 +167,14 @@ def _released(counted: CountedRows, built: Built, found: Partition) -> ReleasedC
     )
 
 
-def _stream(target: Path, staged: Path, wanted: ReleaseFormat) -> str:
-    """The hash of release.csv from the sorted rows; writes that, or the parts of release.parquet, as is wanted."""
+def _stream(target: Path, stage: Path, release_format: ReleaseFormat) -> str:
+    """The hash of release.csv from the sorted rows. Writes that, or the parts of release.parquet, as is wanted."""
     digest = hashlib.sha256()
-    place = staged / wanted.name
+    path = stage / release_format.name
     stream = writer = None
     try:
-        stream = place.open("wb") if wanted.kind == "csv" else None
-        writer = PartsWriter(place, rows_in([target]), wanted.parts) if wanted.parts > 1 else None
+        stream = path.open("wb") if release_format.kind == "csv" else None
+        writer = PartsWriter(path, rows_in([target]), release_format.parts) if release_format.parts > 1 else None
 
         def taken() -> Iterator[pa.Table]:
             for table in read_back([target]):
@@ -197,28 +191,10 @@ def _stream(target: Path, staged: Path, wanted: ReleaseFormat) -> str:
         if writer is not None:
             writer.close()
     except OSError as error:
-        raise InputError(f"{place}: cannot be written ({error.strerror}); is the disk full?") from None
+        raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
     finally:
-        for each in (stream, writer):
-            if each is not None:
+        for sink in (stream, writer):
+            if sink is not None:
                 with contextlib.suppress(OSError):  # what the full disk did not take
-                    each.close()
+                    sink.close()
     return digest.hexdigest()
-
-
-def _move(staged: Path, out: Path) -> None:
-    """Moves what is whole to its place: a new folder at once, into an earlier release's folder the summary last."""
-    if not out.exists():
-        for path in (staged, *staged.rglob("*")):
-            path.chmod((0o777 if path.is_dir() else SHARED) & ~UMASK)
-        staged.rename(out)
-        return
-    for name in (*RELEASES, SUMMARY, "report.html", "explanation.json"):
-        remove_release(out / name)
-    parts = staged / "release.parquet"
-    if parts.is_dir():
-        parts.rename(out / parts.name)
-    for file in sorted(staged.rglob("*"), key=lambda path: (path.name == SUMMARY, path)):
-        if file.is_file():
-            (out / file.relative_to(staged)).parent.mkdir(parents=True, exist_ok=True)
-            file.replace(out / file.relative_to(staged))

@@ -78,7 +78,7 @@ class Release(Shown):
 
     @property
     def singled_out(self) -> SingledOut | None:
-        """The rows that one published cell singles out, or two; None for a table of counts."""
+        """The rows that one published cell singles out, or two. None for a table of counts."""
         return self.figures.singled_out
 
     @property
@@ -99,11 +99,11 @@ class Release(Shown):
         names = "".join(f"<th>{escape(name)}</th>" for name in head.column_names)
         cells = zip(*(column.cast(pa.string()).to_pylist() for column in head.columns), strict=True)
         rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
-        more = self.arranged.num_rows - head.num_rows
-        rest = f"<p>and {more:,} more rows, in order of their content</p>" if more > 0 else ""
+        remaining = self.arranged.num_rows - head.num_rows
+        note = f"<p>and {remaining:,} more rows, in order of their content</p>" if remaining > 0 else ""
         return (
             f"{super()._repr_html_()}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
-            f"{rest}{''.join(self._ledgers())}"
+            f"{note}{''.join(self._ledgers())}"
         )
 
     def _ledgers(self) -> Iterator[str]:

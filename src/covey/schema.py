@@ -21,7 +21,7 @@ OTHER: Final = "other"
 
 
 class Role(StrEnum):
-    """The role of a column: what a stranger can do with it, and so what becomes of it."""
+    """The role of a column, which decides what becomes of it."""
 
     IDENTIFIER = "identifier"  # names a person: never leaves
     KEY = "key"  # joins the sites' rows in a vertical study: never leaves
@@ -67,7 +67,7 @@ class Column:
 
     @property
     def closed(self) -> bool:
-        """True if the study lists the whole domain, so that parties can compute over it jointly."""
+        """True if the study lists the whole domain, as parties that compute jointly need."""
         return self.values is not None if self.hierarchy is None else self.hierarchy.closed
 
     def read(self, cell: str | None) -> str:
@@ -85,14 +85,14 @@ class Column:
             return bool(self.hierarchy.encode([value])[0] >= 0)
         return value in (self.values or ())
 
-    def tree(self, seen: Sequence[str] = ()) -> Hierarchy:
+    def tree(self, values_at_hand: Sequence[str] = ()) -> Hierarchy:
         """The column's tree; an open domain is closed over the (canonical) values seen."""
         if self.hierarchy is None:
             raise InputError(f"column {self.name!r} has no hierarchy; only quasi columns are generalized")
         if isinstance(self.hierarchy, Hierarchy):
             tree = self.hierarchy
         else:
-            present = [value for value in seen if value != MISSING]
+            present = [value for value in values_at_hand if value != MISSING]
             try:
                 tree = self.hierarchy.close(present)
             except InputError as error:
@@ -137,4 +137,4 @@ class Column:
 
 def close_over(hierarchy: Open, values: Sequence[str]) -> Hierarchy:
     """The tree over a domain that the study lists in full."""
-    return hierarchy.close(values, listed=True) if isinstance(hierarchy, Prefix) else hierarchy.close(values)
+    return hierarchy.close(values, closed=True) if isinstance(hierarchy, Prefix) else hierarchy.close(values)

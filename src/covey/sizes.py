@@ -9,12 +9,12 @@ _SIZE = re.compile(r"(\d{1,9})\s*(kB|MB|GB|TB)?", re.ASCII | re.IGNORECASE)
 
 
 def read(text: str) -> int | None:
-    """The bytes in `512MB`, `16 GB` or `0`; None for anything else, and for a number above 0 without its unit."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or not (found[2] or int(found[1]) == 0):
+    """The bytes in `512MB`, `16 GB` or `0`. None for anything else, and for a number above 0 without its unit."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or not (match[2] or int(match[1]) == 0):
         return None
     units = {name.lower(): size for name, size in _UNITS.items()}
-    return int(found[1]) * units.get((found[2] or "kB").lower(), 1)
+    return int(match[1]) * units.get((match[2] or "kB").lower(), 1)
 
 
 def spell(count: float) -> str:

@@ -29,7 +29,7 @@ class SentTraffic(msgspec.Struct, frozen=True):
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """The cost of one phase of the protocol, as one party saw it: bytes are those that it sent and received."""
+    """The cost of one phase of the protocol to one party: bytes sent and received."""
 
     name: str
     seconds: float
@@ -45,7 +45,7 @@ class SingledPair(msgspec.Struct, frozen=True):
 
 
 class SingledOut(msgspec.Struct, frozen=True):
-    """The rows that one published cell singles out, or two: no other row has it, or them."""
+    """The rows that one published cell singles out, or two."""
 
     one: int
     two: int
@@ -59,12 +59,12 @@ class SingledOut(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         """The count in words."""
         pairs = "two cells with an exact one" if self.only_exact else "two cells"
-        most = f" (most by {' and '.join(self.pairs[0].columns)})" if self.pairs else ""
-        return f"one published cell singles out {plural(self.one, 'row')}, {pairs} {plural(self.two, 'row')}{most}"
+        worst = f" (most by {' and '.join(self.pairs[0].columns)})" if self.pairs else ""
+        return f"one published cell singles out {plural(self.one, 'row')}, {pairs} {plural(self.two, 'row')}{worst}"
 
 
 class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a run or of one owner's release; a party without the release has no figures of it."""
+    """The figures of a run or of one owner's release. A party without the release has no figures of it."""
 
     study: str = ""
     protocol: str | None = None
@@ -75,6 +75,11 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
     parties: list[str] = []
     party: str | None = None
     """The party whose summary it is; None in the joint summary of a simulation."""
+    computing: list[str] = []
+    """The parties that computed on shares, where some did."""
+    cheating: str | None = None
+    soundness_bits: int | None = None
+    """A deviation of one of them went unnoticed with a chance of at most 2^-bits."""
     k: int | None = None
     l: float | None = None  # noqa: E741 - the field's name for it
     seconds: float | None = None
@@ -138,19 +143,19 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
     _shown = shown
 
     def counted(self) -> list[str]:
-        """The first lines of a screen: what one cell and two cells single out, what is kept, the loss under its name.
+        """The first lines of a screen: rows singled out, what is kept, and the loss.
 
         Nothing is said of what is kept or lost where the release may not be published.
         """
         lines = []
-        if (found := self.singled_out) is not None:
-            sentence = found.sentence()
+        if (counts := self.singled_out) is not None:
+            sentence = counts.sentence()
             lines.append(f"{sentence[0].upper()}{sentence[1:]}.")
         if self.refused is None and self.kept is not None:
             lines.append(f"Kept: {self.kept:.3f} of the columns that could be published (1 is all).")
-        if self.refused is None and (named := {name: value for name, value in self.loss.items() if value is not None}):
+        if self.refused is None and (losses := {name: value for name, value in self.loss.items() if value is not None}):
             spelled = (
-                f"{name} {value:,.0f}" if name == "dm" else f"{name} {value:.4f}" for name, value in named.items()
+                f"{name} {value:,.0f}" if name == "dm" else f"{name} {value:.4f}" for name, value in losses.items()
             )
             lines.append(f"Loss over the quasi columns: {', '.join(spelled)}.")
         return lines
@@ -162,6 +167,10 @@ class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
             absent.add("row_counts")
         if self.release_sha256 is None:
             absent |= set(_OF_A_RELEASE)
+        if not self.computing:
+            absent |= {"computing", "cheating"}
+        if self.soundness_bits is None:
+            absent.add("soundness_bits")
         if self.query_error is None:
             absent.add("query_error")
         content: dict[str, object] = msgspec.to_builtins(self)

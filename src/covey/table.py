@@ -41,7 +41,7 @@ class Values:
 
 @dataclass(frozen=True)
 class CarriedCells:
-    """Records with a class: the class of each, its cells in the carried columns, and how many records are alike."""
+    """Records with a class: their classes, carried cells, and how many records are alike."""
 
     klass: Longs
     columns: tuple[Values, ...]
@@ -71,7 +71,7 @@ class RowsOnEngine(Interface):
 
 @dataclass(frozen=True)
 class Table:
-    """The records of one party, or its distinct tuples with the number of records of each."""
+    """The records of one party, or its distinct tuples with the records of each."""
 
     study: Study
     quasi: tuple[Column, ...]
@@ -108,21 +108,21 @@ class Table:
         """The carried cells of the records that have a class; -1 is none."""
         if self.on_engine is not None:
             return self.on_engine.carried(klass)
-        kept = np.flatnonzero(klass >= 0)
-        return CarriedCells(klass[kept], tuple(Values(v.column, v.codes[kept], v.labels) for v in self.carried))
+        rows = np.flatnonzero(klass >= 0)
+        return CarriedCells(klass[rows], tuple(Values(v.column, v.codes[rows], v.labels) for v in self.carried))
 
-    def distinct(self, *more: Ints) -> tuple[Longs, Longs]:
-        """Each row's group by equal quasi codes (and equal `more`), and a first row of each group."""
-        return group([*self.codes, *more], self.rows)
+    def distinct(self, *extra: Ints) -> tuple[Longs, Longs]:
+        """Each row's group by equal quasi codes (and `extra`), and a row of each group."""
+        return group([*self.codes, *extra], self.rows)
 
     def select(self, rows: Longs | Bits) -> Table:
         """The table of some rows, in that order."""
-        carried = tuple(Values(v.column, v.codes[rows], v.labels) for v in self.carried)
+        cells = tuple(Values(v.column, v.codes[rows], v.labels) for v in self.carried)
         key = None if self.key is None else Values(self.key.column, self.key.codes[rows], self.key.labels)
-        return Table(self.study, self.quasi, self.trees, self.codes[:, rows], carried, key, self.dropped)
+        return Table(self.study, self.quasi, self.trees, self.codes[:, rows], cells, key, self.dropped)
 
     def published(self, nodes: Ints, rows: Longs) -> pa.Table:
-        """The released table: for each of `rows` the labels of its nodes (columns x rows) and its carried values."""
+        """The released table: labels of the nodes (columns x rows) and the carried values."""
         cells: dict[str, pa.Array] = {}
         for position, (column, tree) in enumerate(zip(self.quasi, self.trees, strict=True)):
             cells[column.name] = labelled(nodes[position], tree.labels)
@@ -139,7 +139,7 @@ def _named(columns: Sequence[Values], name: str) -> Values:
 
 
 def tally(codes: Ints | Longs, size: int, counts: Longs | None) -> Longs:
-    """The number of records of each code, where each row stands for as many records as `counts` says, or for one."""
+    """The number of records of each code, where a row stands for `counts` records, or one."""
     return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)  # exact below 2**53 records
 
 
@@ -149,7 +149,7 @@ def labelled(codes: Ints, labels: Sequence[str]) -> pa.DictionaryArray:
 
 
 def group(columns: Sequence[Ints], rows: int) -> tuple[Longs, Longs]:
-    """Each row's group by equal codes in all columns, and the first row of each group, groups in order of codes."""
+    """Each row's group by equal codes in all columns, and the first row of each."""
     key = np.zeros(rows, dtype=np.int64)
     size = 1
     for codes in columns:
@@ -174,9 +174,9 @@ class Reading:
     name: str
     counts: Longs | None = None  # how many records each row stands for, where an engine has counted them; else one
 
-    def records(self, which: Bits) -> int:
+    def records(self, mask: Bits) -> int:
         """The number of records behind these rows."""
-        return int(which.sum() if self.counts is None else self.counts[which].sum())
+        return int(mask.sum() if self.counts is None else self.counts[mask].sum())
 
 
 def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str) -> Reading:
@@ -188,8 +188,8 @@ def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str
         rows += batch.num_rows
         for position, column in enumerate(columns):
             parts[column.name].append(_encode(batch.column(position), column, code_of[column.name]))
-    codes = {key: np.concatenate(found) if found else np.zeros(0, np.int32) for key, found in parts.items()}
-    return Reading(tuple(columns), codes, {key: list(found) for key, found in code_of.items()}, rows, name)
+    codes = {key: np.concatenate(entry) if entry else np.zeros(0, np.int32) for key, entry in parts.items()}
+    return Reading(tuple(columns), codes, {key: list(entry) for key, entry in code_of.items()}, rows, name)
 
 
 def read_source(source: Source, columns: Sequence[Column], *, empty: bool = False) -> Reading:
@@ -206,18 +206,18 @@ def read_source(source: Source, columns: Sequence[Column], *, empty: bool = Fals
 
 def read_texts(texts: Sequence[str], counts: Longs, column: Column, name: str) -> Reading:
     """A column's distinct texts, each of so many rows, as an engine has counted them."""
-    alone = read([pa.record_batch({column.name: pa.array(texts, pa.string())})], [column], name)
-    return replace(alone, counts=counts)
+    reading = read([pa.record_batch({column.name: pa.array(texts, pa.string())})], [column], name)
+    return replace(reading, counts=counts)
 
 
 def is_judged(column: Column) -> bool:
-    """True if each text of the column has to be looked at: the study says what it may have, or it is generalized."""
+    """True if each text of the column has to be read by the study's rules."""
     free = column.role not in (Role.QUASI, Role.SENSITIVE)
     return not free or column.values is not None or column.missing != "value" or column.kind != "text"
 
 
 def refuse_shortened(reading: Reading, column: Column, numeric: frozenset[str]) -> None:
-    """Refuses codes that are numbers in the source and of which some are short: 01067 has become 1067 there."""
+    """Refuses codes stored as numbers, some of them short: 01067 has become 1067 there."""
     if column.name not in numeric or not isinstance(column.hierarchy, Prefix):
         return
     width = column.hierarchy.keep[0] + 1
@@ -232,45 +232,45 @@ def refuse_shortened(reading: Reading, column: Column, numeric: frozenset[str]) 
 
 def _encode(cells: pa.Array, column: Column, code_of: dict[str, int]) -> Ints:
     encoded = cells.dictionary_encode()
-    known = [code_of.setdefault(column.read(raw), len(code_of)) for raw in encoded.dictionary.to_pylist()]
+    codes = [code_of.setdefault(column.read(raw), len(code_of)) for raw in encoded.dictionary.to_pylist()]
     indices = encoded.indices
     if encoded.null_count:
-        known.append(code_of.setdefault(MISSING, len(code_of)))
-        indices = indices.fill_null(len(known) - 1)
-    return np.take(np.asarray(known, dtype=np.int32), np.asarray(indices))
+        codes.append(code_of.setdefault(MISSING, len(code_of)))
+        indices = indices.fill_null(len(codes) - 1)
+    return np.take(np.asarray(codes, dtype=np.int32), np.asarray(indices))
 
 
 def unknown(reading: Reading, column: Column) -> dict[str, int]:
     """The values that the column's domain does not have, each with its number of rows."""
     labels = reading.labels[column.name]
-    known = np.ones(len(labels), dtype=bool)
+    in_domain = np.ones(len(labels), dtype=bool)
     if column.role in (Role.QUASI, Role.SENSITIVE) and column.hierarchy is not None:
-        known &= column.tree(labels).encode(labels) >= 0
+        in_domain &= column.tree(labels).encode(labels) >= 0
     if column.values is not None and (column.role is not Role.QUASI or column.hierarchy is None):
-        known &= np.array([label in column.values for label in labels], dtype=bool)
-    if known.all():
+        in_domain &= np.array([label in column.values for label in labels], dtype=bool)
+    if in_domain.all():
         return {}
     counts = tally(reading.codes[column.name], len(labels), reading.counts)
     return {
         label: int(counts[code])
         for code, label in enumerate(labels)
-        if not known[code] and label != MISSING and counts[code]
+        if not in_domain[code] and label != MISSING and counts[code]
     }
 
 
 def exact_ends(reading: Reading, column: Column, k: int) -> int:
-    """The rows whose value fewer than k have, in a column of intervals all of whose values are steps; else 0.
+    """The rows with rare values in a column of intervals that has only steps, else 0.
 
     There the ends of intervals are exact values, and some of them those of few people.
     """
     tree = column.hierarchy
     if column.role is not Role.QUASI or not isinstance(tree, Interval):
         return 0
-    known = [number(label) for label in reading.labels[column.name]]
-    if not all(value is None or tree.is_step(value) for value in known):
+    numbers = [number(label) for label in reading.labels[column.name]]
+    if not all(value is None or tree.is_step(value) for value in numbers):
         return 0
-    counts = tally(reading.codes[column.name], len(known), reading.counts)
-    return sum(int(count) for value, count in zip(known, counts, strict=True) if value is not None and count < k)
+    counts = tally(reading.codes[column.name], len(numbers), reading.counts)
+    return sum(int(count) for value, count in zip(numbers, counts, strict=True) if value is not None and count < k)
 
 
 def refuse_exact_ends(reading: Reading, column: Column, k: int) -> None:
@@ -298,7 +298,7 @@ def missing(reading: Reading, column: Column) -> Bits:
 
 
 def refuse_not_finite(reading: Reading, column: Column) -> None:
-    """NaN and infinities in a column of numbers are an error of the data, not a value."""
+    """Refuses NaN and infinities in a column of numbers, which are no values."""
     if column.kind != "number":
         return
     labels = reading.labels[column.name]
@@ -314,7 +314,7 @@ def refuse_not_finite(reading: Reading, column: Column) -> None:
 def build(
     reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] | None = None, *, empty: bool = False
 ) -> Table:
-    """The table, or InputError with the first column whose values do not fit and how many rows that concerns.
+    """The table. Raises InputError with the first column whose values do not fit, and the rows.
 
     An open domain is closed over the values at hand, or over those that `domains` gives for the column. A table without
     rows is refused unless it may be empty.
@@ -348,13 +348,13 @@ def build(
 
 
 def refuse_unfit(reading: Reading, column: Column) -> None:
-    """Raises InputError for values that are no numbers, that the domain does not have, or that may not be missing."""
+    """Raises InputError for values that are no numbers, unknown to the domain, or missing."""
     refuse_not_finite(reading, column)
     _refuse_unknown(reading, column)
-    lacking = missing(reading, column)
-    if column.missing == "error" and lacking.any():
+    gaps = missing(reading, column)
+    if column.missing == "error" and gaps.any():
         raise InputError(
-            f"{reading.name}: column {column.name!r} has no value in {reading.records(lacking):,} rows, "
+            f"{reading.name}: column {column.name!r} has no value in {reading.records(gaps):,} rows, "
             'and the study says missing = "error"'
         )
 
@@ -370,12 +370,12 @@ def _refuse_unknown(reading: Reading, column: Column) -> None:
 
 
 def _values(reading: Reading, column: Column, keep: Bits) -> Values:
-    """The column in the order of its listed values, or of its spelling; codes depend on no row's position."""
+    """The column in the order of its listed values, or of its spelling. Codes depend on no row's position."""
     labels = reading.labels[column.name]
-    listed = {label: position for position, label in enumerate(column.values or ())}
+    order_of = {label: position for position, label in enumerate(column.values or ())}
     present = np.unique(reading.codes[column.name][keep])
-    order = sorted((labels[code] for code in present), key=lambda label: (listed.get(label, len(listed)), label))
-    names = list(column.values or ()) + [label for label in order if label not in listed]
+    order = sorted((labels[code] for code in present), key=lambda label: (order_of.get(label, len(order_of)), label))
+    names = list(column.values or ()) + [label for label in order if label not in order_of]
     position = {label: code for code, label in enumerate(names)}
     lookup = np.array([position.get(label, 0) for label in labels] or [0], dtype=np.int32)
     return Values(column, lookup[reading.codes[column.name][keep]], tuple(names))

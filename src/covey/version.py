@@ -8,7 +8,7 @@ __version__ = "0.2.0"
 
 
 class ProtocolVersion(NamedTuple):
-    """A protocol as one build of Covey speaks it: a build with another number has other messages or other defaults."""
+    """A protocol as one build speaks it. Another number has other messages or defaults."""
 
     name: str
     number: int = 1
@@ -16,10 +16,10 @@ class ProtocolVersion(NamedTuple):
     def __str__(self) -> str:
         return f"version {self.number} of protocol {self.name!r}"
 
-    def apart(self, theirs: int, peer: str, me: str = "this machine") -> str:
-        """The sentence on a peer that has another version: which it is, who is behind, and what to do."""
-        behind = peer if theirs < self.number else me
+    def apart(self, remote: int, peer: str, host: str = "this machine") -> str:
+        """The sentence on a peer with another version: which, who is behind, and the remedy."""
+        behind = peer if remote < self.number else host
         return (
-            f"{peer} has version {theirs} of protocol {self.name!r}, {me} has version {self.number}: {behind} is "
+            f"{peer} has version {remote} of protocol {self.name!r}, {host} has version {self.number}: {behind} is "
             "behind; install the same version of Covey everywhere"
         )

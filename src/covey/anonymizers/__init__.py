@@ -1,8 +1,8 @@
 """The centralized anonymizers, by name: arrays in, arrays out.
 
 problem      what each is given and gives back; build makes it from a table, and the released table from its answer
-constraints  k, l and t of a class; closure the nodes that a class publishes; leftover what to do with the rest
-peel         the default; sequential, mondrian, hilbert (curve, line_cut), datafly the others
+constraints  k, l and t of a class; leftover what to do with the records of no class
+peel         the default; sequential, mondrian, hilbert (curve), datafly the others
 explain      what costs most, and what asking for less would buy
 
 Names are looked up here and imported when they are used: compiled code is not loaded by who only reads the list.
@@ -22,8 +22,7 @@ from covey.measures import OBJECTIVES
 from covey.option import Choice, Flag, Number, Option, Value, Whole, WholeOrWord
 
 if TYPE_CHECKING:
-    from covey.anonymizers.pace import Cancel, Progress
-    from covey.anonymizers.problem import Partition, Problem
+    from covey.anonymizers.problem import Cancel, Partition, Problem, Progress
 
 __all__ = ["ALGORITHMS", "DEFAULT", "Algorithm", "anonymize", "find"]
 
@@ -56,8 +55,8 @@ class Algorithm:
         for option in self.options:
             if option.name == name:
                 return option
-        known = ", ".join(option.name for option in self.options) or "none"
-        raise InputError(f"algorithm {self.name} has no option {name!r}; it has {known}")
+        names = ", ".join(option.name for option in self.options) or "none"
+        raise InputError(f"algorithm {self.name} has no option {name!r}; it has {names}")
 
     def load(self) -> Run:
         return cast("Run", getattr(import_module(self.home), self.name))
@@ -173,36 +172,36 @@ def anonymize(
     longest: float = LONGEST,
     options: Mapping[str, Value] | None = None,
 ) -> Partition:
-    """The partition that the named algorithm finds; equal arguments give equal partitions on any number of threads.
+    """The partition that the named algorithm finds. Equal arguments give equal partitions on any number of threads.
 
     Raises InputError before it starts for what the algorithm cannot do, Unmet where k, l or the suppression limit
     cannot be kept, Aborted when `cancel` says so.
     """
     from covey.anonymizers.constraints import require_feasible
     from covey.anonymizers.leftover import settled
-    from covey.anonymizers.pace import never, silent
+    from covey.anonymizers.problem import never, silent
 
-    chosen = find(algorithm)
-    given: dict[str, object] = {}
+    search = find(algorithm)
+    arguments: dict[str, object] = {}
     for name, value in (options or {}).items():
         try:
-            given[name] = chosen.option(name).check(value)
+            arguments[name] = search.option(name).check(value)
         except ValueError as error:
             raise InputError(f"option {error}") from None
-    if budget is not None and not chosen.budget:
-        searching = ", ".join(name for name, other in ALGORITHMS.items() if other.budget)
+    if budget is not None and not search.budget:
+        searching = ", ".join(name for name, candidate in ALGORITHMS.items() if candidate.budget)
         raise InputError(f"algorithm {algorithm} takes no budget: it is done when it is done; {searching} take one")
     require_feasible(problem)
-    _refuse_too_long(chosen, problem, longest)
-    if chosen.budget:
-        given["budget"] = budget
-    partition = chosen.load()(
+    _refuse_too_long(search, problem, longest)
+    if search.budget:
+        arguments["budget"] = budget
+    partition = search.load()(
         problem,
         seed=seed,
         threads=threads or os.cpu_count() or 1,
         progress=progress or silent,
         cancel=cancel or never,
-        **given,
+        **arguments,
     )
     partition = settled(problem, partition)
     _refuse_too_much_suppressed(problem, partition, algorithm)
@@ -213,7 +212,7 @@ def _refuse_too_long(algorithm: Algorithm, problem: Problem, longest: float) -> 
     expected = algorithm.seconds(problem)
     if expected <= longest:
         return
-    quicker = [other.name for other in ALGORITHMS.values() if other.seconds(problem) <= longest]
+    quicker = [candidate.name for candidate in ALGORITHMS.values() if candidate.seconds(problem) <= longest]
     advice = f"choose {' or '.join(quicker)}" if quicker else "work on fewer rows, or on coarser hierarchies"
     raise InputError(
         f"algorithm {algorithm.name} could take {expected / 60:,.0f} minutes on {problem.records:,} records "
@@ -223,10 +222,10 @@ def _refuse_too_long(algorithm: Algorithm, problem: Problem, longest: float) -> 
 
 def _refuse_too_much_suppressed(problem: Problem, partition: Partition, algorithm: str) -> None:
     """The study limits how many records may end withheld or at every root."""
-    lost = partition.lost(problem)
-    if lost > problem.suppression * problem.records:
+    suppressed = partition.lost(problem)
+    if suppressed > problem.suppression * problem.records:
         raise Unmet(
-            f"algorithm {algorithm} suppresses {lost:,} of {problem.records:,} records, more than suppression = "
-            f"{problem.suppression:g} allows; {math.ceil(lost / problem.records * 1000) / 1000:g} would do, "
+            f"algorithm {algorithm} suppresses {suppressed:,} of {problem.records:,} records, more than suppression = "
+            f"{problem.suppression:g} allows; {math.ceil(suppressed / problem.records * 1000) / 1000:g} would do, "
             "or a smaller k, or another algorithm"
         )

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     c: Floats  # likewise, infinite where none is asked
     t: Floats  # likewise
     starts: Longs  # where each sensitive column begins in a flat histogram; the last entry is its width
-    whole: Longs  # the table's flat histogram
+    table: Longs  # the table's flat histogram
     records: int
     distances: Longs  # per column EQUAL, ORDERED or HIERARCHY
     tree_starts: Longs  # where each column's tree begins in `parents` and `levels`
@@ -66,11 +66,11 @@ def frequency_kept(histogram: Longs, start: int, stop: int, size: int, l: float)
 @jit
 def distinct_kept(histogram: Longs, start: int, stop: int, l: float) -> bool:  # noqa: E741
     """True if l different values occur."""
-    seen = 0
+    values = 0
     for value in range(start, stop):
         if histogram[value] > 0:
-            seen += 1
-    return seen >= l
+            values += 1
+    return values >= l
 
 
 @jit
@@ -85,31 +85,31 @@ def entropy(histogram: Longs, start: int, stop: int, size: int) -> float:
 
 @jit
 def recursive_kept(histogram: Longs, start: int, stop: int, l: float, c: float) -> bool:  # noqa: E741
-    """True if r1 < c (rl + … + rm) for the counts r1 >= r2 >= … of the values."""
+    """True if r1 < c (rl + … + rm) for the values' counts in falling order."""
     falling = -np.sort(-histogram[start:stop])
-    rest = falling[int(np.ceil(l)) - 1 :].sum()
-    return bool(falling[0] < c * rest)
+    tail = falling[int(np.ceil(l)) - 1 :].sum()
+    return bool(falling[0] < c * tail)
 
 
 @jit
-def equal_distance(histogram: Longs, whole: Longs, start: int, stop: int, size: int, records: int) -> float:
+def equal_distance(histogram: Longs, table: Longs, start: int, stop: int, size: int, records: int) -> float:
     """Half the L1 distance between a class and the table."""
-    moved = 0
+    work = 0
     for value in range(start, stop):
-        moved += abs(histogram[value] * records - whole[value] * size)
-    return moved / 2 / size / records
+        work += abs(histogram[value] * records - table[value] * size)
+    return work / 2 / size / records
 
 
 @jit
-def ordered_distance(histogram: Longs, whole: Longs, start: int, stop: int, size: int, records: int) -> float:
-    """The earth mover's distance between a class and the table, over the values that occur, in their order."""
-    moved, carried, occurring = 0, 0, 0
+def ordered_distance(histogram: Longs, table: Longs, start: int, stop: int, size: int, records: int) -> float:
+    """The earth mover's distance between a class and the table, over the values in order."""
+    work, surplus, occurring = 0, 0, 0
     for value in range(start, stop):
-        if whole[value] > 0:
+        if table[value] > 0:
             occurring += 1
-            carried += histogram[value] * records - whole[value] * size
-            moved += abs(carried)
-    return moved / max(occurring - 1, 1) / size / records
+            surplus += histogram[value] * records - table[value] * size
+            work += abs(surplus)
+    return work / max(occurring - 1, 1) / size / records
 
 
 @jit
@@ -117,29 +117,29 @@ def tree_distance(limits: Limits, histogram: Longs, column: int, size: int) -> f
     """The earth mover's distance between a class and the table, over the column's hierarchy."""
     start, stop = limits.starts[column], limits.starts[column + 1]
     base, end = limits.tree_starts[column], limits.tree_starts[column + 1]
-    extra, needed, spare = np.zeros(end - base), np.zeros(end - base), np.zeros(end - base)
-    moved = 0.0
+    extra, demand, spare = np.zeros(end - base), np.zeros(end - base), np.zeros(end - base)
+    work = 0.0
     for node in range(end - base):
         if node < stop - start:
-            extra[node] = histogram[start + node] * limits.records - limits.whole[start + node] * size
-        moved += min(spare[node], needed[node]) * limits.levels[base + node]
+            extra[node] = histogram[start + node] * limits.records - limits.table[start + node] * size
+        work += min(spare[node], demand[node]) * limits.levels[base + node]
         parent = limits.parents[base + node]
         if parent != node:
             extra[parent] += extra[node]
             spare[parent] += max(extra[node], 0.0)
-            needed[parent] += max(-extra[node], 0.0)
-    return float(moved / max(limits.heights[column], 1) / size / limits.records)
+            demand[parent] += max(-extra[node], 0.0)
+    return float(work / max(limits.heights[column], 1) / size / limits.records)
 
 
 @jit
 def distance(limits: Limits, histogram: Longs, column: int, size: int) -> float:
-    """The distance of one sensitive column of a class from the whole table's, by the column's own definition."""
+    """The distance of one sensitive column of a class from the table's, by its own definition."""
     start, stop = limits.starts[column], limits.starts[column + 1]
     if limits.distances[column] == ORDERED:
-        return ordered_distance(histogram, limits.whole, start, stop, size, limits.records)
+        return ordered_distance(histogram, limits.table, start, stop, size, limits.records)
     if limits.distances[column] == HIERARCHY:
         return tree_distance(limits, histogram, column, size)
-    return equal_distance(histogram, limits.whole, start, stop, size, limits.records)
+    return equal_distance(histogram, limits.table, start, stop, size, limits.records)
 
 
 @jit
@@ -163,6 +163,22 @@ def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
 
 
 @jit
+def diverse_with(limits: Limits, histogram: Longs, size: int, bins: Longs, amount: int) -> bool:
+    """True if a class keeps l and t with more (or less) records of these sensitive values."""
+    add(histogram, bins, amount)
+    answer = diverse(limits, histogram, size + amount)
+    add(histogram, bins, -amount)
+    return answer
+
+
+@jit
+def add(histogram: Longs, bins: Longs, amount: int) -> None:
+    """Counts records into a class's histogram."""
+    for column in range(len(bins)):
+        histogram[bins[column]] += amount
+
+
+@jit
 def kept(limits: Limits, histogram: Longs, size: int) -> bool:
     """True if a class of this histogram and size keeps k, l and t."""
     return size >= limits.k and diverse(limits, histogram, size)
@@ -170,7 +186,7 @@ def kept(limits: Limits, histogram: Longs, size: int) -> bool:
 
 @jit
 def broken(limits: Limits, histograms: Longs, sizes: Longs) -> Bits:
-    """Marks the classes that do not keep k, l and t; `histograms` is classes x width."""
+    """Marks the classes that do not keep k, l and t. `histograms` is classes x width."""
     result = np.zeros(len(sizes), dtype=np.bool_)
     for number in range(len(sizes)):
         result[number] = not kept(limits, histograms[number], sizes[number])
@@ -178,10 +194,10 @@ def broken(limits: Limits, histograms: Longs, sizes: Longs) -> Bits:
 
 
 def limits_of(problem: Problem) -> Limits:
-    """The problem's constraints as compiled code reads them; without l and t no sensitive column takes part."""
+    """The problem's constraints as compiled code reads them. Without l and t no sensitive column takes part."""
     columns = problem.sensitive if problem.watched else ()
-    asked = [problem.l_of(column) for column in columns]
-    near = [problem.t_of(column) for column in columns]
+    least_l = [problem.l_of(column) for column in columns]
+    most_t = [problem.t_of(column) for column in columns]
     c = math.inf if problem.c is None else float(problem.c)
     starts = np.cumsum([0, *(column.values for column in columns)], dtype=np.int64)
     trees = [column.tree if column.distance == "hierarchy" else None for column in columns]
@@ -189,12 +205,12 @@ def limits_of(problem: Problem) -> Limits:
     levels = [np.empty(0, dtype=np.int64) if tree is None else tree.level.astype(np.int64) for tree in trees]
     return Limits(
         k=problem.k,
-        kind=_KINDS[problem.diversity] if any(each is not None for each in asked) else NONE,
-        l=np.array([1.0 if each is None else each for each in asked], dtype=np.float64),
-        c=np.array([math.inf if each is None else c for each in asked], dtype=np.float64),
-        t=np.array([math.inf if each is None else each for each in near], dtype=np.float64),
+        kind=_KINDS[problem.diversity] if any(value is not None for value in least_l) else NONE,
+        l=np.array([1.0 if value is None else value for value in least_l], dtype=np.float64),
+        c=np.array([math.inf if value is None else c for value in least_l], dtype=np.float64),
+        t=np.array([math.inf if value is None else value for value in most_t], dtype=np.float64),
         starts=starts,
-        whole=_flat_histogram(problem, starts),
+        table=_flat_histogram(problem, starts),
         records=problem.records,
         distances=np.array([_DISTANCES[column.distance] for column in columns], dtype=np.int64),
         tree_starts=np.cumsum([0, *(len(part) for part in parents)], dtype=np.int64),
@@ -205,7 +221,7 @@ def limits_of(problem: Problem) -> Limits:
 
 
 def flat_codes(problem: Problem) -> Longs:
-    """Each item's places in a flat histogram, items x sensitive columns; no column where nothing watches them."""
+    """Each item's places in a flat histogram, items x sensitive columns. No column where nothing watches them."""
     limits = limits_of(problem)
     watched = len(limits.starts) - 1
     if not watched:
@@ -224,12 +240,12 @@ def _flat_histogram(problem: Problem, starts: Longs) -> Longs:
 def histograms(
     problem: Problem, group: Longs, classes: int, item: Longs | None = None, count: Longs | None = None
 ) -> Longs:
-    """Each class's flat histogram, classes x width; without `item` and `count` each item is whole in its group."""
-    places = flat_codes(problem) if item is None else flat_codes(problem)[item]
+    """Each class's flat histogram, classes x width. Without `item` and `count` each item is whole in its group."""
+    bins = flat_codes(problem) if item is None else flat_codes(problem)[item]
     width = int(limits_of(problem).starts[-1])
     flat = np.zeros(classes * width, dtype=np.int64)
-    for column in range(places.shape[1]):
-        np.add.at(flat, group * width + places[:, column], problem.counts if count is None else count)
+    for column in range(bins.shape[1]):
+        np.add.at(flat, group * width + bins[:, column], problem.counts if count is None else count)
     return flat.reshape(classes, width)
 
 
@@ -243,16 +259,16 @@ def require_feasible(problem: Problem) -> None:
     if problem.watched and not problem.sensitive:
         raise InputError("l or t is asked for, but no column is sensitive; give one that role, or take l and t out")
     for column in problem.sensitive:
-        asked, named = problem.l_of(column), f" for column {column.name!r}" if column.name else ""
+        limit, suffix = problem.l_of(column), f" for column {column.name!r}" if column.name else ""
         counts = np.bincount(column.codes, weights=problem.counts, minlength=column.values).astype(np.int64)
-        if asked is not None and (reached := diversity_of(counts, problem.diversity)) < asked - SLACK:
+        if limit is not None and (diversity := diversity_of(counts, problem.diversity)) < limit - SLACK:
             raise Unmet(
-                f"l = {asked:g} ({problem.diversity}) cannot be kept{named}: the whole table reaches "
-                f"{_floored(reached)}; lower l to that, or merge sensitive values"
+                f"l = {limit:g} ({problem.diversity}) cannot be kept{suffix}: the whole table reaches "
+                f"{_floored(diversity)}; lower l to that, or merge sensitive values"
             )
-        if asked is not None and problem.c is not None and not recursive_kept(counts, 0, len(counts), asked, problem.c):
+        if limit is not None and problem.c is not None and not recursive_kept(counts, 0, len(counts), limit, problem.c):
             raise Unmet(
-                f"c = {problem.c:g} with l = {asked:g} cannot be kept{named} by the whole table; raise c, lower l, or "
+                f"c = {problem.c:g} with l = {limit:g} cannot be kept{suffix} by the whole table; raise c, lower l, or "
                 "merge sensitive values"
             )
 

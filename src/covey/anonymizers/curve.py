@@ -22,17 +22,17 @@ MOST_BITS = 62
 MOST_CELLS = 2**20
 
 
-def sides(sizes: Sequence[int], most: int = MOST_BITS) -> tuple[int, ...]:
-    """The bits of each column; the longest columns are made coarser while they need more than `most` together."""
+def sides(sizes: Sequence[int], limit: int = MOST_BITS) -> tuple[int, ...]:
+    """The bits of each column. The longest columns are made coarser while they need more than `limit` together."""
     bits = [max(int(size) - 1, 0).bit_length() for size in sizes]
-    while sum(bits) > most:
+    while sum(bits) > limit:
         bits[bits.index(max(bits))] -= 1
     return tuple(bits)
 
 
-def index(codes: Ints, sizes: Sequence[int], most: int = MOST_BITS) -> Longs:
+def index(codes: Ints, sizes: Sequence[int], limit: int = MOST_BITS) -> Longs:
     """The compact index of each column of `codes` (columns x items), where column c holds 0 .. sizes[c] - 1."""
-    bits = np.array(sides(sizes, most), dtype=np.int64)
+    bits = np.array(sides(sizes, limit), dtype=np.int64)
     top = int(bits.max(initial=0))
     points = np.empty(codes.shape, dtype=np.int64)
     for column, size in enumerate(sizes):
@@ -42,7 +42,7 @@ def index(codes: Ints, sizes: Sequence[int], most: int = MOST_BITS) -> Longs:
 
 
 def cells(sizes: Sequence[int]) -> Longs:
-    """The rank on the curve, from 0, of every cell of a grid with these sides; an array of that shape."""
+    """The rank on the curve, from 0, of every cell of a grid, as an array."""
     if math.prod(sizes) > MOST_CELLS:
         raise InputError(f"a grid of {math.prod(sizes):,} cells is too large to rank; {MOST_CELLS:,} is the most")
     grid = np.indices(tuple(sizes), dtype=np.int32).reshape(len(sizes), -1)
@@ -53,7 +53,7 @@ def cells(sizes: Sequence[int]) -> Longs:
 
 
 def places(codes: Ints, sizes: Sequence[int]) -> Longs:
-    """Each item's place on the curve: its cell's rank where the grid can be listed, else the compact index."""
+    """Each item's rank on the curve where the grid can be listed, else the compact index."""
     if math.prod(sizes) > MOST_CELLS:
         return index(codes, sizes)
     return np.asarray(cells(sizes)[tuple(codes)], dtype=np.int64)
@@ -69,26 +69,26 @@ def _indices(points: Longs, bits: Longs) -> Longs:
     for item in range(items):
         slots[:] = points[:, item]
         axis[:] = np.arange(columns)
-        found, carry = 0, 0
+        position, carry = 0, 0
         for level in range(top - 1, -1, -1):
             for slot in range(columns):
                 carry ^= (slots[slot] >> level) & 1
                 if level >= top - bits[axis[slot]]:
-                    found = (found << 1) | carry
+                    position = (position << 1) | carry
             _turn(slots, axis, level)
-        result[item] = found
+        result[item] = position
     return result
 
 
 @jit
 def _turn(slots: Longs, axis: Longs, level: int) -> None:
-    """Turn what lies below this level into the sub-cube's own coordinates: invert or exchange, axis by axis."""
-    below = (1 << level) - 1
+    """Turns what lies below this level into the sub-cube's coordinates, axis by axis."""
+    mask = (1 << level) - 1
     for slot in range(len(slots)):
         if (slots[slot] >> level) & 1:
-            slots[0] ^= below
+            slots[0] ^= mask
         else:
-            swapped = (slots[0] ^ slots[slot]) & below
+            swapped = (slots[0] ^ slots[slot]) & mask
             slots[0] ^= swapped
             slots[slot] ^= swapped
             axis[0], axis[slot] = axis[slot], axis[0]

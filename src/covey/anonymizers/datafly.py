@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 
 from covey.anonymizers.constraints import broken, histograms, kept, limits_of, require_feasible
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, never, report, silent
 from covey.arrays import Bits, Ints, Longs
 from covey.table import group
 
@@ -42,7 +41,7 @@ def datafly(
     limit = problem.k if tolerated < 0 else tolerated
     levels = [0] * problem.columns
     trace: list[int] = []
-    most = sum(tree.height for tree in problem.trees)
+    steps = sum(tree.height for tree in problem.trees)
     while True:
         nodes = _lifted(problem, levels)
         label, first = group(list(nodes), problem.items)
@@ -54,7 +53,7 @@ def datafly(
         column = _most_distinct(distinct, problem.weights, ties)
         levels[column] += 1
         trace.append(column)
-        report("generalizing", len(trace) / most, progress, cancel)
+        report("generalizing", len(trace) / steps, progress, cancel)
     return _published(problem, nodes[:, first].T, label, short, {"levels": levels, "trace": trace})
 
 
@@ -64,10 +63,10 @@ def _lifted(problem: Problem, levels: list[int]) -> Ints:
 
 
 def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: Ties) -> int:
-    """The column with the most distinct values; one that matters twice as much counts for half."""
+    """The column with the most distinct values. One that matters twice as much counts for half."""
     counted = {column: count / weights[column] if weights[column] else np.inf for column, count in distinct.items()}
-    most = max(counted.values())
-    tied = [column for column, count in counted.items() if count == most]
+    maximum = max(counted.values())
+    tied = [column for column, count in counted.items() if count == maximum]
     return tied[0] if ties == "first" else tied[-1]
 
 
@@ -90,7 +89,7 @@ def _published(problem: Problem, nodes: Ints, label: Longs, short: Bits, notes: 
 
 
 def _joined(problem: Problem, label: Longs, short: Bits) -> Bits:
-    """The classes to suppress: those that fall short, and the smallest others until together they hold (step 7)."""
+    """The classes to suppress: those that fall short, and the smallest others until they hold (step 7)."""
     if not short.any():
         return short
     short = short.copy()

@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 
 from covey.anonymizers import ALGORITHMS, anonymize
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, never, report, silent
 from covey.arrays import Longs
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
@@ -25,7 +24,7 @@ _SHOWN = 5
 
 
 class ColumnCost(msgspec.Struct, frozen=True):
-    """One column's part of the whole loss, and the state of its cells in the release."""
+    """One column's part of the loss, and the state of its cells in the release."""
 
     name: str
     loss: float  # mean cost of its cells
@@ -44,7 +43,7 @@ class LargeClass(msgspec.Struct, frozen=True):
 
 
 class Alternative(msgspec.Struct, frozen=True):
-    """The cost of another request, found with the same small effort; `saves` is negative where it costs more."""
+    """The cost of another request, found with the same small effort. `saves` is negative where it costs more."""
 
     request: str
     loss: float
@@ -78,21 +77,21 @@ def explain(
 ) -> Explanation:
     """Explains the partition that `algorithm` found."""
 
-    def trial(other: Problem) -> float:
+    def trial(variant: Problem) -> float:
         effort = LITTLE if ALGORITHMS[algorithm].budget else None
-        lenient = replace(other, suppression=1.0)
-        found = anonymize(
+        lenient = replace(variant, suppression=1.0)
+        outcome = anonymize(
             lenient, algorithm, seed=seed, budget=effort, threads=threads, cancel=cancel, options=options or {}
         )
-        return found.loss(other)
+        return outcome.loss(variant)
 
     base = trial(problem)
-    asked = _requests(problem, names)
+    requests = _requests(problem, names)
     alternatives = []
-    for number, (request, other) in enumerate(asked):
-        report("trying other requests", number / len(asked), progress, cancel)
+    for number, (request, variant) in enumerate(requests):
+        report("trying other requests", number / len(requests), progress, cancel)
         try:
-            loss = trial(other)
+            loss = trial(variant)
         except (Unmet, InputError):
             continue
         alternatives.append(Alternative(request, loss, base - loss))
@@ -103,7 +102,7 @@ def explain(
         columns=column_costs(problem, partition, names),
         largest=largest_classes(problem, partition),
         trial=base,
-        alternatives=tuple(sorted(alternatives, key=lambda each: each.loss)),
+        alternatives=tuple(sorted(alternatives, key=lambda alternative: alternative.loss)),
         notes=tuple(f"{key}: {value}" for key, value in partition.notes.items()),
     )
 
@@ -112,22 +111,22 @@ def column_costs(problem: Problem, partition: Partition, names: Sequence[str]) -
     """Each column's contribution, the costliest first."""
     sizes = partition.sizes()
     withheld = problem.records - int(sizes.sum())
-    spent = [_spent(problem, partition, sizes, column) for column in range(problem.columns)]
-    whole = max(sum(spent), 1)
-    found = []
+    losses = [_spent(problem, partition, sizes, column) for column in range(problem.columns)]
+    total = max(sum(losses), 1)
+    costs = []
     for column, tree in enumerate(problem.trees):
         nodes = partition.nodes[:, column]
         at_root = int(sizes[(nodes == tree.root) & (tree.codes > 1)].sum()) + withheld
-        found.append(
+        costs.append(
             ColumnCost(
                 name=names[column],
-                loss=spent[column] / (problem.scale * problem.records),
-                part=spent[column] / whole,
+                loss=losses[column] / (problem.scale * problem.records),
+                part=losses[column] / total,
                 exact=int(sizes[nodes < tree.codes].sum()) / problem.records,
                 suppressed=at_root / problem.records,
             )
         )
-    return tuple(sorted(found, key=lambda each: -each.loss))
+    return tuple(sorted(costs, key=lambda cost: -cost.loss))
 
 
 def _spent(problem: Problem, partition: Partition, sizes: Longs, column: int) -> int:
@@ -141,59 +140,59 @@ def largest_classes(problem: Problem, partition: Partition) -> tuple[LargeClass,
     """The classes with the most records."""
     sizes = partition.sizes()
     cost = np.zeros(partition.classes, dtype=np.int64)
-    for column, own in enumerate(problem.costs):
-        cost += own[partition.nodes[:, column]]
-    whole = max(int((cost * sizes).sum()), 1)
+    for column, loss in enumerate(problem.costs):
+        cost += loss[partition.nodes[:, column]]
+    total = max(int((cost * sizes).sum()), 1)
     order = np.argsort(-sizes, kind="stable")[:_SHOWN]
     return tuple(
         LargeClass(
-            records=int(sizes[own]),
+            records=int(sizes[loss]),
             labels=tuple(
-                tree.labels[node] for tree, node in zip(problem.trees, partition.nodes[own].tolist(), strict=True)
+                tree.labels[node] for tree, node in zip(problem.trees, partition.nodes[loss].tolist(), strict=True)
             ),
-            loss=int(cost[own]) / (problem.scale * problem.columns),
-            part=int(cost[own] * sizes[own]) / whole,
+            loss=int(cost[loss]) / (problem.scale * problem.columns),
+            part=int(cost[loss] * sizes[loss]) / total,
         )
-        for own in order.tolist()
+        for loss in order.tolist()
     )
 
 
 def _requests(problem: Problem, names: Sequence[str]) -> list[tuple[str, Problem]]:
-    """Requests that ask for less: a smaller k, no l or t, or one column coarser from the start."""
+    """Requests that ask for less: a smaller k, no l or t, or one coarser column."""
     smaller = sorted({problem.k - 1, problem.k // 2} - {0, problem.k}, reverse=True)
-    found = [(f"k = {k} instead of {problem.k}", replace(problem, k=k)) for k in smaller]
-    if asked := _asked(map(problem.l_of, problem.sensitive)):
-        without = tuple(replace(column, l=None) for column in problem.sensitive)
-        found.append((f"no l instead of l = {asked}", replace(problem, l=None, c=None, sensitive=without)))
-    if asked := _asked(map(problem.t_of, problem.sensitive)):
-        without = tuple(replace(column, t=None) for column in problem.sensitive)
-        found.append((f"no t instead of t = {asked}", replace(problem, t=None, sensitive=without)))
+    requests = [(f"k = {k} instead of {problem.k}", replace(problem, k=k)) for k in smaller]
+    if limits := _asked(map(problem.l_of, problem.sensitive)):
+        columns = tuple(replace(column, l=None) for column in problem.sensitive)
+        requests.append((f"no l instead of l = {limits}", replace(problem, l=None, c=None, sensitive=columns)))
+    if limits := _asked(map(problem.t_of, problem.sensitive)):
+        columns = tuple(replace(column, t=None) for column in problem.sensitive)
+        requests.append((f"no t instead of t = {limits}", replace(problem, t=None, sensitive=columns)))
     for column, tree in enumerate(problem.trees):
         if tree.height > 1:
-            found.append((f"column {names[column]!r} without its finest level", _without_finest(problem, column)))
+            requests.append((f"column {names[column]!r} without its finest level", _without_finest(problem, column)))
         elif problem.columns > 1:
-            found.append((f"column {names[column]!r} suppressed throughout", _without_finest(problem, column)))
-    return found
+            requests.append((f"column {names[column]!r} suppressed throughout", _without_finest(problem, column)))
+    return requests
 
 
 def _asked(limits: Iterable[float | None]) -> str:
     """The different l, or t, that are asked of the sensitive columns."""
-    return ", ".join(f"{each:g}" for each in sorted({each for each in limits if each is not None}))
+    return ", ".join(f"{limit:g}" for limit in sorted({limit for limit in limits if limit is not None}))
 
 
 def _without_finest(problem: Problem, column: int) -> Problem:
-    """The problem with one column lifted a level: its nodes there are the leaves now, at what they cost before."""
+    """The problem with one column lifted a level, whose nodes there are the new leaves."""
     tree = problem.trees[column]
     level = tree.up[1]
-    kept = np.unique(tree.up[1:])
+    nodes = np.unique(tree.up[1:])
     leaves = np.array(list(dict.fromkeys(level.tolist())))
-    order = np.concatenate([leaves, kept[~np.isin(kept, leaves)]])
-    place = np.full(tree.nodes, -1, dtype=np.int32)
-    place[order] = np.arange(len(order))
+    order = np.concatenate([leaves, nodes[~np.isin(nodes, leaves)]])
+    code_of = np.full(tree.nodes, -1, dtype=np.int32)
+    code_of[order] = np.arange(len(order))
     first_below = np.array([int(np.flatnonzero(level == leaf)[0]) for leaf in leaves])
-    lifted = Hierarchy([tree.labels[node] for node in order], place[tree.up[1:, first_below]], kind=tree.kind)
+    lifted = Hierarchy([tree.labels[node] for node in order], code_of[tree.up[1:, first_below]], kind=tree.kind)
     codes = problem.codes.copy()
-    codes[column] = place[level[problem.codes[column]]]
+    codes[column] = code_of[level[problem.codes[column]]]
     trees = (*problem.trees[:column], lifted, *problem.trees[column + 1 :])
     costs = (*problem.costs[:column], problem.costs[column][order], *problem.costs[column + 1 :])
     return replace(problem, trees=trees, codes=codes, costs=costs)

@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def small(function: Callable[P, R]) -> Callable[P, R]:
-    """Compiles like `jit` and inlines: passing a tuple of arrays costs more than a small function does."""
+    """Compiles like `jit` and inlines. Passing a tuple of arrays costs more than a small function does."""
     return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, forceinline=True)(function))
 
 
@@ -65,7 +65,7 @@ def forest(problem: Problem) -> Forest:
 
 
 def signs(trees: Forest) -> Longs:
-    """A random-looking number for each entry of `up`, equal for equal nodes: a tuple's hash is the sum of its signs.
+    """A random-looking number for each entry of `up`. A tuple's hash is the sum of its signs.
 
     Two tuples with equal hashes are taken for equal. That never spoils a result, because what a class publishes is
     closed over its members; it is as rare as 2^-64 per pair.
@@ -75,31 +75,31 @@ def signs(trees: Forest) -> Longs:
 
 
 @jit
-def hash_tuples(trees: Forest, sign: Longs, codes: Ints, levels: Ints, which: Longs, out: Longs) -> None:
+def hash_tuples(trees: Forest, sign: Longs, codes: Ints, levels: Ints, rows: Longs, hashes: Longs) -> None:
     """The hash of each listed record, generalized to these levels."""
-    out[: len(which)] = 0
+    hashes[: len(rows)] = 0
     for column in range(len(levels)):
         base = trees.starts[column] + levels[column] * trees.widths[column]
-        for place in range(len(which)):
-            out[place] += sign[base + codes[column, which[place]]]
+        for index in range(len(rows)):
+            hashes[index] += sign[base + codes[column, rows[index]]]
 
 
 @jit
 def number_groups(hashes: Longs, table: Longs, owner: Longs, group: Longs) -> int:
-    """Numbers equal hashes alike, in order of appearance, and returns how many there are; `table` is a power of two."""
+    """Numbers equal hashes alike, in order of appearance, and returns how many there are. `table` is a power of two."""
     mask = len(table) - 1
     owner[:] = -1
-    found = 0
-    for place in range(len(hashes)):
-        key = hashes[place]
+    groups = 0
+    for index in range(len(hashes)):
+        key = hashes[index]
         slot = (key ^ (key >> 31)) & mask
         while owner[slot] >= 0 and table[slot] != key:
             slot = (slot + 1) & mask
         if owner[slot] < 0:
-            table[slot], owner[slot] = key, found
-            found += 1
-        group[place] = owner[slot]
-    return found
+            table[slot], owner[slot] = key, groups
+            groups += 1
+        group[index] = owner[slot]
+    return groups
 
 
 @small
@@ -131,11 +131,11 @@ def covers(first: Ints, last: Ints, boxes: Ints, number: int, codes: Ints, recor
 
 
 @small
-def draw(state: Words, below: int) -> int:
-    """A number from 0 to below - 1, the next of a seeded stream (splitmix64); `state` is one word and moves on."""
+def draw(state: Words, bound: int) -> int:
+    """A number from 0 to below - 1, the next of a seeded stream (splitmix64). `state` is one word and moves on."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     word = state[0]
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
-    return int((word >> np.uint64(1)) % np.uint64(below))
+    return int((word >> np.uint64(1)) % np.uint64(bound))

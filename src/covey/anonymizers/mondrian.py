@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import Limits, flat_codes, kept, limits_of, require_feasible
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, closed, never, report, silent
 from covey.arrays import Floats, Ints, Longs
 from covey.compiled import jit
 
@@ -39,10 +37,10 @@ def mondrian(
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
-    limits, places = limits_of(problem), flat_codes(problem)
+    limits, bins = limits_of(problem), flat_codes(problem)
     most_cuts = problem.records // max(problem.k, 1) if relaxed else 0
     room = min(problem.items + most_cuts, problem.records) + 1
-    pieces, out = np.zeros((2, room), dtype=np.int64), np.zeros((3, room), dtype=np.int64)
+    pieces, results = np.zeros((2, room), dtype=np.int64), np.zeros((3, room), dtype=np.int64)
     pieces[0, : problem.items], pieces[1, : problem.items] = np.arange(problem.items), problem.counts
     starts = np.zeros(problem.records // max(problem.k, 1) + 2, dtype=np.int64)
     state = np.zeros(5, dtype=np.int64)
@@ -53,14 +51,14 @@ def mondrian(
     seams = [_seams(problem, column, aligned) for column in range(problem.columns)]
     flat, bounds = np.concatenate(seams), np.cumsum([0, *map(len, seams)], dtype=np.int64)
     while state[_PARTS]:
-        _halve(codes, widths, flat, bounds, limits, places, relaxed, pieces, starts, out, state)
+        _halve(codes, widths, flat, bounds, limits, bins, relaxed, pieces, starts, results, state)
         report("cutting", int(state[_PLACED]) / problem.records, progress, cancel)
-    item, group, count = out[:, : int(state[_OUT])]
+    item, group, count = results[:, : int(state[_OUT])]
     return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed, aligned=aligned)
 
 
 def _seams(problem: Problem, column: int, aligned: bool) -> Ints:
-    """The depth of the lowest node above each leaf code and the next one; nothing where any cut will do."""
+    """The depth of the lowest node above each leaf code and the next one. Nothing where any cut will do."""
     tree = problem.trees[column]
     if not aligned or (problem.spacing and problem.spacing[column] is not None):
         return np.zeros(0, dtype=np.int32)
@@ -75,14 +73,14 @@ def _halve(
     seams: Ints,
     bounds: Longs,
     limits: Limits,
-    places: Longs,
+    bins: Longs,
     relaxed: bool,
     pieces: Longs,
     starts: Longs,
-    out: Longs,
+    results: Longs,
     state: Longs,
 ) -> None:
-    """Cut the part on top of the stack, or write it out as a class, until the stack is empty or a step is done.
+    """Cuts the parts of the stack, or writes them out as classes, until a step is done.
 
     A part is the pieces (item, records) from its start to the top; its two halves take its place, the left one on top.
     """
@@ -93,21 +91,21 @@ def _halve(
         looked += part.shape[1]
         for column in _widest_first(codes, widths, part):
             order = np.argsort(codes[column, part[0]], kind="mergesort")
-            own = seams[bounds[column] : bounds[column + 1]]
-            left, right = _cut(codes[column], own, part[:, order], relaxed)
-            if left.shape[1] and right.shape[1] and _holds(limits, places, left) and _holds(limits, places, right):
+            column_seams = seams[bounds[column] : bounds[column + 1]]
+            lower, right = _cut(codes[column], column_seams, part[:, order], relaxed)
+            if lower.shape[1] and right.shape[1] and _holds(limits, bins, lower) and _holds(limits, bins, right):
                 middle = start + right.shape[1]
                 pieces[:, start:middle] = right
-                state[_TOP] = middle + left.shape[1]
-                pieces[:, middle : state[_TOP]] = left
+                state[_TOP] = middle + lower.shape[1]
+                pieces[:, middle : state[_TOP]] = lower
                 starts[state[_PARTS]] = middle
                 state[_PARTS] += 1
                 break
         else:
             end = state[_OUT] + part.shape[1]
-            out[0, state[_OUT] : end] = part[0]
-            out[1, state[_OUT] : end] = state[_CLASSES]
-            out[2, state[_OUT] : end] = part[1]
+            results[0, state[_OUT] : end] = part[0]
+            results[1, state[_OUT] : end] = state[_CLASSES]
+            results[2, state[_OUT] : end] = part[1]
             state[_OUT], state[_TOP] = end, start
             state[_PARTS] -= 1
             state[_CLASSES] += 1
@@ -116,7 +114,7 @@ def _halve(
 
 @jit
 def _widest_first(codes: Ints, widths: Floats, part: Longs) -> Longs:
-    """The columns in which the part is not a single code, the widest first: its share of the domain, weighted."""
+    """The columns in which the part has several codes, the widest by weighted share first."""
     shares = np.zeros(len(codes))
     for column in range(len(codes)):
         low = high = codes[column, part[0, 0]]
@@ -130,24 +128,24 @@ def _widest_first(codes: Ints, widths: Floats, part: Longs) -> Longs:
 
 @jit
 def _cut(codes: Ints, seams: Ints, part: Longs, relaxed: bool) -> tuple[Longs, Longs]:
-    """A part, sorted by code, in two: at exactly half of its records, or between two codes as near to it as can be.
+    """Cuts a sorted part in two: at half of its records, or between the nearest two codes.
 
     Where there are seams, only the topmost of those inside the part are cut.
     """
     total = part[1].sum()
     top = _topmost(seams, codes[part[0, 0]], codes[part[0, -1]])
-    below, best, where = 0, total, 0
+    lower_count, best, seam = 0, total, 0
     for piece in range(part.shape[1]):
-        before, code = codes[part[0, max(piece - 1, 0)]], codes[part[0, piece]]
-        if code != before and abs(2 * below - total) < best and _topmost(seams, before, code) == top:
-            best, where = abs(2 * below - total), piece
-        if relaxed and 2 * (below + part[1, piece]) > total:
-            inside = total // 2 - below
-            left, right = part[:, : piece + 1].copy(), part[:, piece:].copy()
-            left[1, -1], right[1, 0] = inside, part[1, piece] - inside
-            return (left if inside else left[:, :-1]), right
-        below += part[1, piece]
-    return part[:, :where], part[:, where:]
+        previous, code = codes[part[0, max(piece - 1, 0)]], codes[part[0, piece]]
+        if code != previous and abs(2 * lower_count - total) < best and _topmost(seams, previous, code) == top:
+            best, seam = abs(2 * lower_count - total), piece
+        if relaxed and 2 * (lower_count + part[1, piece]) > total:
+            share = total // 2 - lower_count
+            lower, right = part[:, : piece + 1].copy(), part[:, piece:].copy()
+            lower[1, -1], right[1, 0] = share, part[1, piece] - share
+            return (lower if share else lower[:, :-1]), right
+        lower_count += part[1, piece]
+    return part[:, :seam], part[:, seam:]
 
 
 @jit
@@ -157,12 +155,12 @@ def _topmost(seams: Ints, low: int, high: int) -> int:
 
 
 @jit
-def _holds(limits: Limits, places: Longs, part: Longs) -> bool:
+def _holds(limits: Limits, bins: Longs, part: Longs) -> bool:
     size = part[1].sum()
     if size < limits.k:
         return False
     histogram = np.zeros(limits.starts[-1], dtype=np.int64)
     for piece in range(part.shape[1]):
-        for column in range(places.shape[1]):
-            histogram[places[part[0, piece], column]] += part[1, piece]
+        for column in range(bins.shape[1]):
+            histogram[bins[part[0, piece], column]] += part[1, piece]
     return kept(limits, histogram, size)

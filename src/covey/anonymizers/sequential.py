@@ -30,13 +30,10 @@ from typing import Literal
 
 import numpy as np
 
-from covey.anonymizers.closure import closed
-from covey.anonymizers.clusters import Clusters, clusters_of, holds_diversity, regrouped
+from covey.anonymizers.clusters import Clusters, agglomerate, clusters_of, holds_diversity, regrouped
 from covey.anonymizers.constraints import Limits, flat_codes, limits_of, require_feasible
 from covey.anonymizers.kernels import Forest, forest
-from covey.anonymizers.merging import agglomerate
-from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, closed, never, report, silent
 from covey.anonymizers.sweeping import sweep
 from covey.arrays import Ints, Longs
 from covey.measures import integer_costs
@@ -73,12 +70,12 @@ def sequential(
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
-    asked = problem if objective == STUDY else _with_objective(problem, objective)
+    target = problem if objective == STUDY else _with_objective(problem, objective)
     tries = []
     for number in range(starts):
         random = np.random.default_rng([seed, number] if number else seed)
-        tries.append(_begun(asked, random, budget, progress, cancel, start, k0, k1))
-    best = min(tries, key=lambda each: each.loss(asked))
+        tries.append(_begun(target, random, budget, progress, cancel, start, k0, k1))
+    best = min(tries, key=lambda partition: partition.loss(target))
     return replace(best, notes={**best.notes, "starts": starts}) if starts > 1 else best
 
 
@@ -104,12 +101,12 @@ def _begun(
 ) -> Partition:
     """One search from random clusters."""
     item = random.permutation(np.repeat(np.arange(problem.items), problem.counts))
-    limits, places = limits_of(problem), flat_codes(problem)[item]
+    limits, bins = limits_of(problem), flat_codes(problem)[item]
     codes = np.ascontiguousarray(problem.codes[:, item])
-    each = problem.records * max(1, 2 * problem.records // problem.k)
-    sweeps = SWEEPS if budget is None else min(max(budget // each, 1), SWEEPS)
+    comparisons = problem.records * max(1, 2 * problem.records // problem.k)
+    sweeps = SWEEPS if budget is None else min(max(budget // comparisons, 1), SWEEPS)
     label, sweeps = cluster(
-        forest(problem), limits, codes, places, random, sweeps,
+        forest(problem), limits, codes, bins, random, sweeps,
         progress=progress, cancel=cancel, start=start, k0=k0, k1=k1,
     )  # fmt: skip
     _, group = np.unique(label, return_inverse=True)
@@ -122,9 +119,9 @@ def cluster(
     trees: Forest,
     limits: Limits,
     codes: Ints,
-    places: Longs,
+    bins: Longs,
     random: np.random.Generator,
-    most: int = SWEEPS,
+    limit: int = SWEEPS,
     *,
     progress: Progress = silent,
     cancel: Cancel = never,
@@ -132,70 +129,70 @@ def cluster(
     k0: float = K0,
     k1: float = K1,
 ) -> tuple[Longs, int]:
-    """Each record's cluster, and how many sweeps it took, `most` at the most. `codes` is columns x records."""
-    state = first_clusters(trees, limits, codes, places, random, start, k0)
-    for number in range(most):
-        moved = 0
+    """Each record's cluster, and how many sweeps it took, `limit` at the most. `codes` is columns x records."""
+    state = first_clusters(trees, limits, codes, bins, random, start, k0)
+    for number in range(limit):
+        moves = 0
         for first in range(0, codes.shape[1], STEP):
-            moved += sweep(state, trees, limits, first, min(first + STEP, codes.shape[1]))
-            report("moving records", (number + first / codes.shape[1]) / most, progress, cancel)
+            moves += sweep(state, trees, limits, first, min(first + STEP, codes.shape[1]))
+            report("moving records", (number + first / codes.shape[1]) / limit, progress, cancel)
         state, splits = split_large(state, trees, limits, random, k1)
-        if not moved and not splits:
+        if not moves and not splits:
             break
     agglomerate(state, trees, limits.k)
     return state.label, number + 1
 
 
 def first_clusters(
-    trees: Forest, limits: Limits, codes: Ints, places: Longs, random: np.random.Generator, start: Start, k0: float = K0
+    trees: Forest, limits: Limits, codes: Ints, bins: Longs, random: np.random.Generator, start: Start, k0: float = K0
 ) -> Clusters:
-    """The random clusters that the sweeps begin with: as many as the start says, unless l or t need fewer."""
+    """The random clusters that the sweeps begin with, fewer where l or t need it."""
     records = codes.shape[1]
     number = first_number(records, limits.k, k0)
     if start == "small":
         number = max(number, records // SMALL, 1)
     while True:
-        state = clusters_of(trees, limits, codes, places, first_labels(limits, places, records, random, number))
-        fewer = len(state.size) < number
-        if start != "fitted" or fewer or not too_wide(trees, state.size, state.cost) or 4 * number > records:
+        state = clusters_of(trees, limits, codes, bins, first_labels(limits, bins, records, random, number))
+        halved = len(state.size) < number
+        if start != "fitted" or halved or not too_wide(trees, state.size, state.cost) or 4 * number > records:
             return state
         number *= 2
 
 
 def first_number(records: int, k: int, k0: float = K0) -> int:
-    """The number of clusters that the paper begins with: n over k/2, or over another part of k."""
+    """The number of clusters that the paper begins with: n over k0 times k."""
     return max(1, int(records / (k0 * k)))
 
 
 def too_wide(trees: Forest, sizes: Longs, costs: Longs) -> bool:
-    """True if the clusters lose nearly all that can be lost, so that hardly a move would gain."""
-    most = int(trees.cost[trees.roots].sum()) * int(sizes.sum())
-    return float((sizes * costs).sum()) > WIDEST * most
+    """True if the clusters lose nearly everything, so that hardly a move would gain."""
+    maximum = int(trees.cost[trees.roots].sum()) * int(sizes.sum())
+    return float((sizes * costs).sum()) > WIDEST * maximum
 
 
 def first_labels(
-    limits: Limits, places: Longs, records: int, random: np.random.Generator, number: int | None = None
+    limits: Limits, bins: Longs, records: int, random: np.random.Generator, number: int | None = None
 ) -> Longs:
-    """Random labels 0 … t-1, each given to floor or ceil of n/t records, and to as even a part of each sensitive value.
+    """Random labels 0 … t-1, in equal numbers, and evenly over each sensitive value.
 
     t is `number`, or n over k/2. Where the clusters then break l or t, it is halved until they do not.
     """
     number = first_number(records, limits.k) if number is None else number
     while True:
-        label = _dealt(places, records, number, random)
-        if number == 1 or not places.shape[1] or holds_diversity(limits, places, label, number):
+        label = _dealt(bins, records, number, random)
+        if number == 1 or not bins.shape[1] or holds_diversity(limits, bins, label, number):
             return label
         number //= 2
 
 
-def _dealt(places: Longs, records: int, number: int, random: np.random.Generator) -> Longs:
-    """Deals the records in random order to the clusters in turn, value by value of the first sensitive column.
+def _dealt(bins: Longs, records: int, number: int, random: np.random.Generator) -> Longs:
+    """Deals the records in random order to the clusters, value by value of the first sensitive column.
 
     Each value goes on where the one before it stopped, so that the sizes stay even too.
     """
     order = random.permutation(records)
-    if places.shape[1]:
-        order = order[np.argsort(places[order, 0], kind="stable")]
+    if bins.shape[1]:
+        order = order[np.argsort(bins[order, 0], kind="stable")]
     label = np.empty(records, dtype=np.int64)
     label[order] = np.arange(records) % number
     return label
@@ -204,30 +201,30 @@ def _dealt(places: Longs, records: int, number: int, random: np.random.Generator
 def split_large(
     state: Clusters, trees: Forest, limits: Limits, random: np.random.Generator, k1: float = K1
 ) -> tuple[Clusters, int]:
-    """Splits every cluster above k1 k in random halves, lowest first; one whose halves break l or t stays whole."""
+    """Splits every cluster above k1 k in random halves, lowest first. One whose halves break l or t stays whole."""
     large = np.flatnonzero(state.size > k1 * limits.k)
     if not len(large):
         return state, 0
-    new, splits = len(state.size), 0
+    clusters, splits = len(state.size), 0
     order = np.argsort(state.label, kind="stable")
     starts = np.searchsorted(state.label[order], np.append(large, large + 1)).reshape(2, -1)
     for start, stop in starts.T:
-        leaving = halves(order[start:stop], state.places, random)
-        if may_part(limits, state.places, order[start:stop], leaving):
-            state.label[leaving] = new + splits
+        leaving = halves(order[start:stop], state.bins, random)
+        if may_part(limits, state.bins, order[start:stop], leaving):
+            state.label[leaving] = clusters + splits
             splits += 1
     return (regrouped(state, trees, limits) if splits else state), splits
 
 
-def halves(members: Longs, places: Longs, random: np.random.Generator) -> Longs:
-    """A random half of a cluster's records (ascending), the smaller if they are odd; of each sensitive value too."""
+def halves(members: Longs, bins: Longs, random: np.random.Generator) -> Longs:
+    """A random half of a cluster's records (ascending), the smaller if they are odd. Of each sensitive value too."""
     shuffled = members[random.permutation(len(members))]
-    if places.shape[1]:
-        shuffled = shuffled[np.argsort(places[shuffled, 0], kind="stable")]
+    if bins.shape[1]:
+        shuffled = shuffled[np.argsort(bins[shuffled, 0], kind="stable")]
     return np.sort(shuffled[1::2])
 
 
-def may_part(limits: Limits, places: Longs, members: Longs, leaving: Longs) -> bool:
-    """True if both parts of a cluster keep l and t when these of its members leave it together."""
+def may_part(limits: Limits, bins: Longs, members: Longs, leaving: Longs) -> bool:
+    """True if both parts of a cluster keep l and t when these members leave."""
     part = np.isin(members, leaving).astype(np.int64)
-    return not places.shape[1] or holds_diversity(limits, places[members], part, 2)
+    return not bins.shape[1] or holds_diversity(limits, bins[members], part, 2)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.anonymizers.clusters import Clusters, attach, close, detach
-from covey.anonymizers.constraints import Limits, diverse
+from covey.anonymizers.constraints import Limits, diverse_with
 from covey.anonymizers.kernels import Forest, small
 from covey.arrays import Ints, Longs
 from covey.compiled import jit
@@ -23,39 +23,33 @@ NEVER = 2**62
 @jit
 def sweep(state: Clusters, trees: Forest, limits: Limits, start: int, stop: int) -> int:
     """Examines these records in turn; returns how many moved."""
-    moved, rising = 0, rises(trees)
-    without = np.zeros(len(trees.roots), np.int32)
+    moves, rising = 0, rises(trees)
+    closure = np.zeros(len(trees.roots), np.int32)
     for record in range(start, stop):
         source = state.label[record]
         size = state.size[source]
         if size > 1 and not stands(state, limits, source, record, -1):
             continue
-        rest = close(state, trees, source, record, without)
-        gain = size * state.cost[source] - (size - 1) * rest  # what leaving saves; joining must cost less
+        remainder = close(state, trees, source, record, closure)
+        gain = size * state.cost[source] - (size - 1) * remainder  # what leaving saves; joining must cost less
         target = best_cluster(state, trees, limits, record, NEVER if size == 1 else gain, rising)
-        state.seen[record] = state.clock[0]
+        state.examined[record] = state.clock[0]
         if target < 0:
             continue
         move(state, trees, record, target)
         if size > 1:
-            state.box[source], state.cost[source] = without, rest
+            state.box[source], state.cost[source] = closure, remainder
         state.clock[0] += 1
         state.changed[source] = state.changed[target] = state.clock[0]
-        moved += 1
-    return moved
+        moves += 1
+    return moves
 
 
 @jit
 def stands(state: Clusters, limits: Limits, number: int, record: int, amount: int) -> bool:
-    """True if a cluster keeps l and t with one more (or less) of the record's sensitive values."""
-    if state.places.shape[1] == 0:
-        return True
-    for column in range(state.places.shape[1]):
-        state.histogram[number, state.places[record, column]] += amount
-    answer = diverse(limits, state.histogram[number], state.size[number] + amount)
-    for column in range(state.places.shape[1]):
-        state.histogram[number, state.places[record, column]] -= amount
-    return answer
+    """True if a cluster keeps l and t with one more (or less) such record."""
+    histogram, size, bins = state.histogram[number], state.size[number], state.bins[record]
+    return len(bins) == 0 or diverse_with(limits, histogram, size, bins, amount)
 
 
 @jit
@@ -65,19 +59,19 @@ def rises(trees: Forest) -> bool:
 
 
 @jit
-def best_cluster(state: Clusters, trees: Forest, limits: Limits, record: int, below: int, rising: bool) -> int:
-    """The lowest of the clusters that a record joins at the least cost, if that is less than `below`; else -1."""
-    size, cost, box, codes, watched = state.size, state.cost, state.box, state.codes, state.places.shape[1] > 0
+def best_cluster(state: Clusters, trees: Forest, limits: Limits, record: int, bound: int, rising: bool) -> int:
+    """The lowest of the clusters that a record joins at the least cost below `bound`, or -1."""
+    size, cost, box, codes, watched = state.size, state.cost, state.box, state.codes, state.bins.shape[1] > 0
     first, last, parent, node_cost, changed = trees.first, trees.last, trees.parent, trees.cost, state.changed
-    own, best = state.label[record], -1
-    since = state.seen[record] if changed[own] <= state.seen[record] else -1
+    source, best = state.label[record], -1
+    since = state.examined[record] if changed[source] <= state.examined[record] else -1
     for number in range(len(size)):
-        if changed[number] <= since or (rising and cost[number] >= below) or size[number] == 0 or number == own:
+        if changed[number] <= since or (rising and cost[number] >= bound) or size[number] == 0 or number == source:
             continue
-        enough = below if rising else NEVER
-        price = joining(first, last, parent, node_cost, box, codes, number, record, size, cost, enough)
-        if price < below and (not watched or stands(state, limits, number, record, 1)):
-            best, below = number, price
+        ceiling = bound if rising else NEVER
+        price = joining(first, last, parent, node_cost, box, codes, number, record, size, cost, ceiling)
+        if price < bound and (not watched or stands(state, limits, number, record, 1)):
+            best, bound = number, price
     return best
 
 
@@ -93,18 +87,18 @@ def joining(
     record: int,
     size: Longs,
     cost: Longs,
-    below: int,
+    bound: int,
 ) -> int:
-    """The cost to a cluster of a record that joins it; any number from `below` on where it is not less than `below`."""
+    """The cost to a cluster of a record that joins it. Any number from `bound` on where it is not less than `bound`."""
     price, grown = cost[number], size[number] + 1
     for column in range(codes.shape[0]):
         node, code = box[number, column], codes[column, record]
         if code < first[node] or code > last[node]:
-            above = node
-            while code < first[above] or code > last[above]:
-                above = parent[above]
-            price += grown * (node_cost[above] - node_cost[node])
-            if price >= below:
+            ancestor = node
+            while code < first[ancestor] or code > last[ancestor]:
+                ancestor = parent[ancestor]
+            price += grown * (node_cost[ancestor] - node_cost[node])
+            if price >= bound:
                 return int(price)
     return int(price)
 

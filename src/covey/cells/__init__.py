@@ -68,7 +68,7 @@ _FORMULA = frozenset("=+-@")
 
 
 def clean(cell: str) -> str:
-    """The cell without outer white space, in NFC, and without the guard that `guarded` puts before formulas."""
+    """The cell without outer white space, in NFC, and without the guard before formulas."""
     text = cell.strip()
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
@@ -78,12 +78,12 @@ def clean(cell: str) -> str:
 
 
 def guarded(text: str) -> str:
-    """The text as a release writes it: a spreadsheet must not run it as a formula."""
+    """The text as a release writes it, so that no spreadsheet runs it as a formula."""
     return "'" + text if could_run(text) else text
 
 
 def could_run(text: str) -> bool:
-    """True if a spreadsheet might run the text as a formula: `=1+1`, `-2+3`, but neither `-5` nor a dash alone."""
+    """True if a spreadsheet might run the text as a formula: `=1+1`, `-2+3`, but not `-5`."""
     return text != "-" and _begins_formula(text)
 
 
@@ -94,7 +94,7 @@ def _begins_formula(text: str) -> bool:
 
 
 def canonical(text: str, kind: Kind, written: str | None = None) -> str:
-    """The one spelling of a clean cell in a column of this kind; unreadable text stays as it is.
+    """The one spelling of a clean cell in a column of this kind. Unreadable text stays as it is.
 
     `written` is the format of numbers or dates, where cells have another than ours. If it ends with `?`, unreadable
     text is missing.
@@ -106,6 +106,6 @@ def canonical(text: str, kind: Kind, written: str | None = None) -> str:
     if kind == "date":
         if written is not None:
             return formatted_date(text, written) or unread
-        found = day(text)
-        return text if found is None else found.isoformat()
+        date = day(text)
+        return text if date is None else date.isoformat()
     return text

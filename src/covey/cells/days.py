@@ -122,8 +122,8 @@ class _Order:
             return None
         if self.finest == "year":
             return f"{year:04d}"
-        named = parts.get("name")
-        month = int(parts["month"]) if named is None else _months().get(_plain(named), 0)
+        name = parts.get("name")
+        month = int(parts["month"]) if name is None else _months().get(_plain(name), 0)
         try:
             day = date(year, month, int(parts["day"]) if self.finest == "day" else 1)
         except ValueError:
@@ -136,9 +136,9 @@ class _Order:
         return int(parts["year"]) if "year" in parts else self.last - (self.last - int(parts["short"])) % 100
 
 
-def _within(part: str | None, most: int) -> bool:
-    """Returns True for a number up to the most, and for a lacking or unknown one."""
-    return part is None or not part.isdigit() or int(part) <= most
+def _within(part: str | None, limit: int) -> bool:
+    """Returns True for a number up to the limit, and for a lacking or unknown one."""
+    return part is None or not part.isdigit() or int(part) <= limit
 
 
 @cache
@@ -152,7 +152,7 @@ def _orders(written: str) -> tuple[_Order, ...]:
 
 def _order(order: str) -> _Order:
     parts = _PART.findall(order)
-    needed, last = _units(order, parts)
+    required, last = _units(order, parts)
     names = ["YY" if part.startswith("YY(") else part for part in parts]
     spelled, depth = "", 0
     for part in names:
@@ -162,8 +162,8 @@ def _order(order: str) -> _Order:
         else:
             spelled += (_TOKENS.get(part) or _mark(part)).replace("UNKNOWN", _UNKNOWN if depth else "")
     if {"YYYY", "YY", "MM", "DD", "[", "]"}.issuperset(names):  # their lengths alone tell the parts
-        spelled = spelled.replace(r"\d\d?", r"\d\d") + (r"(?:\d{4}(?:\d\d)?(?:\.\d+)?)?" if "DD" in needed else "")
-    finest: Unit = "day" if "DD" in needed else "month" if "MM" in needed else "year"
+        spelled = spelled.replace(r"\d\d?", r"\d\d") + (r"(?:\d{4}(?:\d\d)?(?:\.\d+)?)?" if "DD" in required else "")
+    finest: Unit = "day" if "DD" in required else "month" if "MM" in required else "year"
     return _Order(re.compile(_WEEKDAY + spelled + _TAIL, re.ASCII), finest, last)
 
 
@@ -176,13 +176,13 @@ def _units(order: str, parts: Sequence[str]) -> tuple[set[str], int]:
             break
         if part[:2] in ("YY", "ER", "MM", "DD"):
             units.append(("MM" if part == "MMM" else part if part in ("MM", "DD") else "Y", depth))
-    named, needed = sorted(unit for unit, _ in units), {unit for unit, optional in units if not optional}
-    whole = "".join(parts) == order and not depth and named in (["DD", "MM", "Y"], ["MM", "Y"], ["Y"])
-    if not whole or "Y" not in needed or ("DD" in needed and "MM" not in needed):
+    names, required = sorted(unit for unit, _ in units), {unit for unit, optional in units if not optional}
+    complete = "".join(parts) == order and not depth and names in (["DD", "MM", "Y"], ["MM", "Y"], ["Y"])
+    if not complete or "Y" not in required or ("DD" in required and "MM" not in required):
         raise ValueError("write it with DD, MM (or MMM for names) and YYYY: DD.MM.YYYY")
     if "YY" in parts:
         raise ValueError("say the last year that two digits may mean: DD.MM.YY(2026)")
-    return needed, next((int(part[3:-1]) for part in parts if part.startswith("YY(")), 0)
+    return required, next((int(part[3:-1]) for part in parts if part.startswith("YY(")), 0)
 
 
 def _mark(text: str) -> str:

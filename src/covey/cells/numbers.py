@@ -62,10 +62,10 @@ def _pattern(written: str) -> tuple[re.Pattern[str], bool]:
     thousands, decimal = NUMBER_FORMATS[parts[2]]
     grouped = rf"\d{{1,3}}(?:[{thousands}]\d{{3}})+|" if thousands else ""
     unit = unicodedata.normalize("NFKC", parts[1] or parts[3]).strip()
-    named = rf"(?:\s*{re.escape(unit)}\s*)?" if unit else ""
+    unit_pattern = rf"(?:\s*{re.escape(unit)}\s*)?" if unit else ""
     sign = r"(?P<sign>[+-]?)"
     figure = rf"(?P<whole>{grouped}\d+)(?:{re.escape(decimal)}(?P<part>\d+))?"
-    spelled = rf"(?P<less>\()?{named}{sign}\s*{named}{figure}{named}(?P<after>-?)(?(less)\))"
+    spelled = rf"(?P<less>\()?{unit_pattern}{sign}\s*{unit_pattern}{figure}{unit_pattern}(?P<after>-?)(?(less)\))"
     return re.compile(spelled, re.ASCII | re.IGNORECASE), parts[2] == "1234.5"
 
 

@@ -3,7 +3,7 @@
 columns   the values of each column, counted; columns that name a person, and those that say the same
 spelling  dates, numbers, times of day and lists as people write them
 missing   cells that mean "no value"
-likeness  what values look like: names, prose, numbers of persons, addresses; names what columns are called
+likeness  what names of columns and values look like: names, prose, numbers of persons, addresses
 trees     hierarchies made from values: numbers in public steps, dates, codes, categories grouped
 opening   columns published as they are, within bounds
 roles     the role of each column; choice which of them stay, by trials

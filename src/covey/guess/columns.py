@@ -35,13 +35,13 @@ class ColumnValues:
     @cached_property
     def _values(self) -> dict[str, str]:
         """The one spelling of each text that is not missing."""
-        how = self.spelling
-        read = {text: cells.canonical(text, how.kind, how.format) for text in self.counts if text not in how.null}
+        style = self.spelling
+        read = {text: cells.canonical(text, style.kind, style.format) for text in self.counts if text not in style.null}
         return {text: value for text, value in read.items() if value != cells.MISSING}
 
     @property
     def texts(self) -> dict[str, int]:
-        """The rows of each value as it is written, without missing ones: codes are read as text."""
+        """The rows of each value as it is written, without missing ones. Codes are read as text."""
         return {text: self.counts[text] for text in self._values}
 
     @cached_property
@@ -64,53 +64,53 @@ class ColumnValues:
 
 
 def look(sources: Sequence[Source]) -> list[ColumnValues]:
-    """The columns of all sources, in order; a column that several have is counted over all of them."""
+    """The columns of all sources, in order. A column that several have is counted over all of them."""
     counts: dict[str, dict[str, int]] = {}
     for source in sources:
         for name in source.columns:
             total = counts.setdefault(name, {})
-            found, often = source.distinct([name])
-            for cell, count in zip(found.column(0).to_pylist(), often.tolist(), strict=True):
+            texts, text_counts = source.distinct([name])
+            for cell, count in zip(texts.column(0).to_pylist(), text_counts.tolist(), strict=True):
                 text = cells.MISSING if cell is None else cells.clean(cell)
                 total[text] = total.get(text, 0) + count
     return [ColumnValues(name, total, total.pop(cells.MISSING, 0)) for name, total in counts.items()]
 
 
 def people(source: Source, columns: Sequence[ColumnValues]) -> dict[str, int]:
-    """Columns of codes that name somebody who has several rows, with the most rows of one.
+    """Columns of codes that name persons with several rows, and the most rows of a person.
 
     Rows with the same code agree in what does not change of a person: sex, place, year of birth.
     """
-    found = {}
+    agreements = {}
     for column in columns:
-        often = column.known.values()
+        counts = column.known.values()
         if (
             source.rows > _MOST_ROWS
-            or not len(often) >= _FEWEST_PEOPLE
-            or not len(often) * 1.5 <= source.rows <= len(often) * _MOST_ROWS_EACH
+            or not len(counts) >= _FEWEST_PEOPLE
+            or not len(counts) * 1.5 <= source.rows <= len(counts) * _MOST_ROWS_EACH
             or column.spelling.kind == "date"
             or any("." in value for value in column.known)
         ):
             continue
-        others = [other for other in columns if other is not column and 1 < len(other.known) < len(often) / 2]
-        fixed = sum(_pairs(source, column, other) <= len(column.counts) + bool(column.missing) for other in others)
-        if fixed >= 3 and fixed >= 0.4 * len(others):
-            found[column.name] = max(often)
-    return found
+        candidates = [peer for peer in columns if peer is not column and 1 < len(peer.known) < len(counts) / 2]
+        fixed = sum(_pairs(source, column, peer) <= len(column.counts) + bool(column.missing) for peer in candidates)
+        if fixed >= 3 and fixed >= 0.4 * len(candidates):
+            agreements[column.name] = max(counts)
+    return agreements
 
 
 def repeated(source: Source, columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str]]:
-    """Columns that say in other words what an earlier one says: a logarithm, a code beside its label."""
+    """Columns that repeat an earlier one in other words, such as a code beside its label."""
     first: dict[tuple[int, ...], list[ColumnValues]] = {}
     for column in columns:
         if len(column.counts) > 2 and source.rows <= _MOST_ROWS:
-            known = first.setdefault(tuple(sorted((*column.counts.values(), column.missing))), [])
-            same = next((other for other in known if _pairs(source, column, other) <= len(column.counts) + 1), None)
-            if same is None:
-                known.append(column)
+            earlier = first.setdefault(tuple(sorted((*column.counts.values(), column.missing))), [])
+            twin = next((peer for peer in earlier if _pairs(source, column, peer) <= len(column.counts) + 1), None)
+            if twin is None:
+                earlier.append(column)
             elif len(column.counts) < 0.9 * source.rows:
-                yield column.name, same.name
+                yield column.name, twin.name
 
 
-def _pairs(source: Source, one: ColumnValues, other: ColumnValues) -> int:
-    return int(source.distinct([one.name, other.name])[0].num_rows)
+def _pairs(source: Source, first: ColumnValues, second: ColumnValues) -> int:
+    return int(source.distinct([first.name, second.name])[0].num_rows)

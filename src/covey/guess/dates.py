@@ -119,8 +119,8 @@ def _read(texts: Iterable[str], order: str) -> dict[str, str]:
 def _labels(counts: Mapping[str, int], orders: Sequence[str]) -> dict[str, dict[str, str]]:
     """Returns the labels of all cells that an order reads, for orders in use."""
     sample = frequent(counts)
-    least = _FEW * sum(sample.values())
-    candidates = [order for order in orders if _rows(_read(sample, order), counts) >= least]
+    minimum = _FEW * sum(sample.values())
+    candidates = [order for order in orders if _rows(_read(sample, order), counts) >= minimum]
     labels = {order: _read(counts, order) for order in candidates}
     return {order: labels[order] for order in candidates if _plausible(labels[order])}
 
@@ -148,12 +148,12 @@ def _nearest_years(fitting: Sequence[str], orders: Mapping[str, Mapping[str, str
 def _doubts(order: str, fitting: Sequence[str]) -> list[str]:
     """Returns what a person should check of an order, where other orders fit too."""
     bare = _bare(order)
-    alike = [_bare(other) for other in fitting if _shape(other) == _shape(order) and _bare(other) != bare]
+    alike = [_bare(rival) for rival in fitting if _shape(rival) == _shape(order) and _bare(rival) != bare]
     if "YY(" not in order:
         return [f"no day is above 12, so that {alike[0]} would fit too: check"] if alike else []
     last = int(order[order.index("(") + 1 :][:4])
     century = f"years of two digits are those from {last - 99} to {last}: check"
-    return [*(f"{other} would fit too: check" for other in alike[:1]), century]
+    return [*(f"{rival} would fit too: check" for rival in alike[:1]), century]
 
 
 def _bare(order: str) -> str:
@@ -168,9 +168,9 @@ def _shape(order: str) -> str:
 def _partial(counts: Mapping[str, int], rows: int) -> Dates | None:
     """Returns dates, some without day or month, at the finest unit that nearly all have."""
     sample = frequent(counts)
-    least = _SOME / 2 * sum(sample.values())
+    minimum = _SOME / 2 * sum(sample.values())
     for forms in _PARTIAL:
-        if _rows(_read(sample, forms[0]), counts) < least:
+        if _rows(_read(sample, forms[0]), counts) < minimum:
             continue
         days, months, years = (_read(counts, form) for form in forms)
         dated = _rows(days, counts)
@@ -186,24 +186,24 @@ def _partial(counts: Mapping[str, int], rows: int) -> Dates | None:
 
 def _mixed(orders: Mapping[str, dict[str, str]], counts: Mapping[str, int], rows: int) -> Dates | None:
     """Returns dates in two or three orders that cannot be taken for one another."""
-    chosen: list[str] = []
+    formats: list[str] = []
     labels: dict[str, str] = {}
-    rest = list(orders)
-    while rest and len(chosen) < _MOST_ORDERS and len(labels) < len(counts):
-        gains = [_rows(orders[order].keys() - labels.keys(), counts) for order in rest]
+    remaining = list(orders)
+    while remaining and len(formats) < _MOST_ORDERS and len(labels) < len(counts):
+        gains = [_rows(orders[order].keys() - labels.keys(), counts) for order in remaining]
         if not max(gains):
             break
-        chosen.append(rest[gains.index(max(gains))])
-        labels = orders[chosen[-1]] | labels
-        rest = [order for order in rest if _shape(order) not in map(_shape, chosen)]
-    if len(chosen) < 2 or _rows(labels, counts) < ENOUGH * rows:
+        formats.append(remaining[gains.index(max(gains))])
+        labels = orders[formats[-1]] | labels
+        remaining = [order for order in remaining if _shape(order) not in map(_shape, formats)]
+    if len(formats) < 2 or _rows(labels, counts) < ENOUGH * rows:
         return None
     doubts = [
         doubt
-        for order in chosen
-        for doubt in _doubts(order, [other for other in orders if orders[other].keys() >= orders[order].keys()])
+        for order in formats
+        for doubt in _doubts(order, [rival for rival in orders if orders[rival].keys() >= orders[order].keys()])
     ]
-    return _dates(" | ".join(chosen), labels, counts, doubts)
+    return _dates(" | ".join(formats), labels, counts, doubts)
 
 
 def in_several_orders(counts: Mapping[str, int]) -> bool:
@@ -216,8 +216,8 @@ def _coarse(counts: Mapping[str, int], rows: int) -> Dates | None:
     """Returns months or years that are written as such."""
     for order, labels in _labels(counts, (*_MONTHS, *_with_centuries(["MMM-YY"]), *_ERA_YEARS)).items():
         code = order == "ERA" and any(text.isascii() for text in counts)  # such as H30
-        few = order == "YYYYMM" and len(counts) < 3
-        if not (code or few) and _rows(labels, counts) >= ENOUGH * rows:
+        ambiguous = order == "YYYYMM" and len(counts) < 3
+        if not (code or ambiguous) and _rows(labels, counts) >= ENOUGH * rows:
             return _dates(order, labels, counts, _doubts(order, ()))
     return None
 
@@ -229,16 +229,16 @@ def _serial(counts: Mapping[str, int], name: str) -> Dates | None:
     if not numbers or _rows(numbers, counts) < ENOUGH * rows:
         return None
     words = name.replace("_", " ")
-    named = bool(_TIME_NAME.search(words)) and not _NUMBER_NAME.search(words)
+    by_name = bool(_TIME_NAME.search(words)) and not _NUMBER_NAME.search(words)
     first = date(1900 if _DATE_NAME.search(words) else 1990, 1, 1)
-    last = date(date.today().year + (10 if named else 1), 12, 31)
+    last = date(date.today().year + (10 if by_name else 1), 12, 31)
     for written, digits in _EPOCHS:
         if sum(abs(value) >= Decimal(10) ** (digits - 2) for value in numbers.values()) < 0.9 * len(numbers):
             continue
         labels = _within(numbers, written, first, last)
         if _rows(labels, counts) < ENOUGH * rows:
             continue
-        if named or (not _NUMBER_NAME.search(words) and _spread(labels, numbers, written, digits)):
+        if by_name or (not _NUMBER_NAME.search(words) and _spread(labels, numbers, written, digits)):
             return _of_serial(written, labels, counts, numbers)
     if _DATE_NAME.search(words):
         labels = _within(numbers, "excel", *_EXCEL)
@@ -263,6 +263,6 @@ def _within(numbers: Iterable[str], written: str, first: date, last: date) -> di
 
 
 def _spread(labels: Iterable[str], numbers: Mapping[str, Decimal], written: str, digits: int) -> bool:
-    """Returns True if numbers lie as times do, though no name says so; one that begins with 0 is a phone."""
+    """Returns True if numbers lie as times do, though no name says so. One that begins with 0 is a phone."""
     values = [numbers[text] for text in labels if len(text) == digits and text.isdigit() and text[0] != "0"]
     return len(values) >= _FEWEST_NAMELESS and max(values) - min(values) >= 30 * cells.SERIAL[written][1]

@@ -64,8 +64,8 @@ def is_word(text: str, *, among_words: bool) -> bool:
 def words(texts: Collection[str], *, among_words: bool) -> set[str]:
     """Returns the texts that say that there is no value. Among codes of two letters, NA is Namibia."""
     null = {text for text in texts if is_word(text, among_words=among_words)}
-    others = [text for text in texts if text not in null]
-    if among_words and others and all(len(text) == 2 and text.isalpha() and text.isupper() for text in others):
+    values = [text for text in texts if text not in null]
+    if among_words and values and all(len(text) == 2 and text.isalpha() and text.isupper() for text in values):
         return {text for text in null if not (len(text) == 2 and text.isalpha())}
     return null
 
@@ -90,11 +90,11 @@ def is_no_day(text: str) -> bool:
 def numbers(counts: Mapping[Decimal, int]) -> list[Decimal]:
     """Returns the codes for "no value", such as -9 or 999, apart from all others."""
     codes: list[Decimal] = []
-    rest = sorted(counts)
+    values = sorted(counts)
     rows = sum(counts.values())
-    while end := _at_end(rest[::-1], counts, rows) or _at_end(rest, counts, rows):
+    while end := _at_end(values[::-1], counts, rows) or _at_end(values, counts, rows):
         codes += end
-        rest = [value for value in rest if value not in end]
+        values = [value for value in values if value not in end]
     return sorted(codes)
 
 
@@ -109,31 +109,31 @@ def _at_end(values: Sequence[Decimal], counts: Mapping[Decimal, int], rows: int)
 
 
 def _is_code(value: Decimal, *, negative: bool) -> bool:
-    """Returns True for nines, eights, sevens, and for 996 to 998; from below also for -1."""
+    """Returns True for nines, eights, sevens, and for 996 to 998. From below also for -1."""
     match = _CODE.fullmatch(cells.spell(value).replace(".", ""))
     return (negative and value == -1) or (match is not None and bool(match[1]) == negative)
 
 
-def _apart(codes: Sequence[Decimal], rest: Sequence[Decimal], counts: Mapping[Decimal, int], rows: int) -> bool:
+def _apart(codes: Sequence[Decimal], values: Sequence[Decimal], counts: Mapping[Decimal, int], rows: int) -> bool:
     """Returns True if the codes are far from the rest, or stand out otherwise."""
-    near = rest[: _NEAR + 1]
-    gap, width = abs(codes[-1] - rest[0]), abs(rest[0] - rest[-1])
-    step = max(abs(one - other) for one, other in pairwise(near))
+    neighbours = values[: _NEAR + 1]
+    gap, width = abs(codes[-1] - values[0]), abs(values[0] - values[-1])
+    step = max(abs(first - second) for first, second in pairwise(neighbours))
     coded = sum(counts[value] for value in codes)
-    below, wide = codes[0] < 0 <= min(rest), gap >= 2 * width
+    negative, wide = codes[0] < 0 <= min(values), gap >= 2 * width
     nines = all(set(cells.spell(value)) <= set("-.9") for value in codes)
     digits = len(cells.spell(codes[0]).strip("-"))
-    if nines and digits > 1 and (below or wide):
+    if nines and digits > 1 and (negative or wide):
         return True
-    if nines and below and gap >= 3 * step and coded > 1:
+    if nines and negative and gap >= 3 * step and coded > 1:
         return True
-    priced = sum(counts[value] for value in rest if cells.spell(value)[-1] == "9") > _MOST_NINES * (rows - coded)
-    few = coded < _LEAST_SHARE * rows or coded < (2 if wide else _NEAR)
-    if few or (priced and not below):
+    priced = sum(counts[value] for value in values if cells.spell(value)[-1] == "9") > _MOST_NINES * (rows - coded)
+    rare = coded < _LEAST_SHARE * rows or coded < (2 if wide else _NEAR)
+    if rare or (priced and not negative):
         return False
-    if gap >= 3 * step and (below or gap >= _LEAST_GAP * width):
+    if gap >= 3 * step and (negative or gap >= _LEAST_GAP * width):
         return True
-    if below and codes[0] == codes[-1] == -1 and len(rest) >= _NEAR:
+    if negative and codes[0] == codes[-1] == -1 and len(values) >= _NEAR:
         return True
-    spike = coded >= 2 * _NEAR and coded >= _NEAR * max(counts[value] for value in near)
+    spike = coded >= 2 * _NEAR and coded >= _NEAR * max(counts[value] for value in neighbours)
     return spike and (gap >= 2 * step or (nines and digits >= 4))

@@ -26,56 +26,56 @@ def most_values(rows: int, k: int) -> int:
     return max(2, int((rows / k) ** 0.5))
 
 
-def opened(column: ColumnValues, k: int, most: int, *, diverse: bool) -> tuple[str | None, tuple[str, ...]] | None:
-    """Returns the hierarchy and the further lines of an open column with at most so many values, or None."""
-    least = max(k, column.rows // (_EVEN * most))
-    most = max(FEWEST, most - (column.lacking >= least))
-    found = None
-    if len(column.known) <= most or column.spelling.kind != "number":
-        found = _categories(column, least, most)
-    if found is None and column.spelling.kind == "number":
-        found = _binned(column, k, least, most) or (
-            _categories(column, least, most) if len(column.known) < 20 else None
+def opened(column: ColumnValues, k: int, limit: int, *, diverse: bool) -> tuple[str | None, tuple[str, ...]] | None:
+    """Returns the hierarchy and lines of an open column with at most `limit` values, or None."""
+    minimum = max(k, column.rows // (_EVEN * limit))
+    limit = max(FEWEST, limit - (column.lacking >= minimum))
+    opening = None
+    if len(column.known) <= limit or column.spelling.kind != "number":
+        opening = _categories(column, minimum, limit)
+    if opening is None and column.spelling.kind == "number":
+        opening = _binned(column, k, minimum, limit) or (
+            _categories(column, minimum, limit) if len(column.known) < 20 else None
         )
-    if found is None:
+    if opening is None:
         return None
-    hierarchy, lines, counts = found
+    hierarchy, lines, counts = opening
     if column.lacking and 'missing = "other"' not in lines:
         counts = {**counts, cells.MISSING: column.lacking}
-    asked = reachable_l(counts) if diverse else 1
-    return hierarchy, (*lines, *([f"l = {asked}"] if asked > 1 else []))
+    diversity = reachable_l(counts) if diverse else 1
+    return hierarchy, (*lines, *([f"l = {diversity}"] if diversity > 1 else []))
 
 
 _Opened = tuple[str | None, list[str], dict[str, int]]
 
 
-def _categories(column: ColumnValues, least: int, most: int) -> _Opened | None:
+def _categories(column: ColumnValues, minimum: int, limit: int) -> _Opened | None:
     """Returns the most frequent values, with `other` for all that few rows have."""
-    known = column.known
-    few_missing = column.lacking if column.lacking < least else 0
-    ordered = sorted(known, key=lambda value: (-known[value], value))
-    kept = [value for value in ordered if known[value] >= least and value != OTHER]
-    rest = sum(known.values()) - sum(known[value] for value in kept) + few_missing
-    while kept and (0 < rest < least or len(kept) + (rest > 0) > most):
-        rest += known[kept.pop()]
-    if len(kept) + (rest > 0) < FEWEST or rest > (1 - _KEPT) * column.rows:
+    value_counts = column.known
+    few_missing = column.lacking if column.lacking < minimum else 0
+    ordered = sorted(value_counts, key=lambda value: (-value_counts[value], value))
+    frequent = [value for value in ordered if value_counts[value] >= minimum and value != OTHER]
+    remainder = sum(value_counts.values()) - sum(value_counts[value] for value in frequent) + few_missing
+    while frequent and (0 < remainder < minimum or len(frequent) + (remainder > 0) > limit):
+        remainder += value_counts[frequent.pop()]
+    if len(frequent) + (remainder > 0) < FEWEST or remainder > (1 - _KEPT) * column.rows:
         return None
     lines = [] if column.spelling.kind == "text" else [f'type = "{column.spelling.kind}"']
-    counts = {value: known[value] for value in kept} | ({OTHER: rest} if rest else {})
-    lines += [f"values = [{', '.join(map(toml_string, sorted(kept) + [OTHER] * (rest > 0)))}]"]
-    lines += ['unlisted = "other"'] if rest else []
+    counts = {value: value_counts[value] for value in frequent} | ({OTHER: remainder} if remainder else {})
+    lines += [f"values = [{', '.join(map(toml_string, sorted(frequent) + [OTHER] * (remainder > 0)))}]"]
+    lines += ['unlisted = "other"'] if remainder else []
     lines += ['missing = "other"'] if few_missing else []
     return None, lines, counts
 
 
-def _binned(column: ColumnValues, k: int, least: int, most: int) -> _Opened | None:
-    """Returns public steps to whose multiples the numbers are rounded, so that enough rows have each."""
-    often = numbers_of(column.known)
+def _binned(column: ColumnValues, k: int, minimum: int, limit: int) -> _Opened | None:
+    """Returns public steps to which the numbers are rounded, so that enough rows have each."""
+    value_counts = numbers_of(column.known)
     lines = ['missing = "drop"'] if 0 < column.lacking < k else []
-    for unit in _steps(often):
-        counts = _rounded(often, unit)
-        coded = _coded(counts, unit, least)
-        if not FEWEST <= len(coded) <= most:
+    for unit in _steps(value_counts):
+        counts = _rounded(value_counts, unit)
+        coded = _coded(counts, unit, minimum)
+        if not FEWEST <= len(coded) <= limit:
             continue
         bottom, top = min(coded), max(coded)
         parts = ["min = 0" if min(counts) >= 0 == bottom else f"bottom = {cells.spell(bottom)}"]
@@ -84,34 +84,34 @@ def _binned(column: ColumnValues, k: int, least: int, most: int) -> _Opened | No
     return None
 
 
-def _rounded(often: Mapping[Decimal, int], unit: Decimal) -> dict[Decimal, int]:
+def _rounded(value_counts: Mapping[Decimal, int], unit: Decimal) -> dict[Decimal, int]:
     counts: dict[Decimal, int] = {}
-    for value, count in often.items():
-        near = (value / unit).to_integral_value(ROUND_HALF_UP) * unit
-        counts[near] = counts.get(near, 0) + count
+    for value, count in value_counts.items():
+        multiple = (value / unit).to_integral_value(ROUND_HALF_UP) * unit
+        counts[multiple] = counts.get(multiple, 0) + count
     return counts
 
 
-def _coded(counts: Mapping[Decimal, int], unit: Decimal, least: int) -> dict[Decimal, int]:
-    """Returns the neighbours of enough rows that have the most rows, with all that lies beyond in the two ends."""
+def _coded(counts: Mapping[Decimal, int], unit: Decimal, minimum: int) -> dict[Decimal, int]:
+    """Returns the run of frequent neighbours with the most rows. Its ends take all values beyond."""
     runs: list[list[Decimal]] = [[]]
     for value in sorted(counts):
-        if counts[value] < least or (runs[-1] and value - runs[-1][-1] != unit):
+        if counts[value] < minimum or (runs[-1] and value - runs[-1][-1] != unit):
             runs.append([])
-        if counts[value] >= least:
+        if counts[value] >= minimum:
             runs[-1].append(value)
     best = max(runs, key=lambda run: sum(counts[value] for value in run))
     coded = dict.fromkeys(best, 0)
     for value, count in counts.items():
         if best:
             coded[min(max(value, best[0]), best[-1])] += count
-    inside = sum(counts[value] for value in best)
-    return coded if inside >= _INSIDE * sum(counts.values()) else {}
+    covered = sum(counts[value] for value in best)
+    return coded if covered >= _INSIDE * sum(counts.values()) else {}
 
 
-def _steps(often: Mapping[Decimal, int]) -> Iterator[Decimal]:
-    """Yields 1, 2 and 5 times the powers of ten, from a fortieth of the middle of the values to all of it."""
-    ordered = [value for value in sorted(often) for _ in range(min(often[value], 1))]
+def _steps(counts: Mapping[Decimal, int]) -> Iterator[Decimal]:
+    """Yields 1, 2 and 5 times the powers of ten that suit the values' range."""
+    ordered = [value for value in sorted(counts) for _ in range(min(counts[value], 1))]
     span = ordered[-1] - ordered[0]
     spread = (ordered[len(ordered) * 9 // 10] - ordered[len(ordered) // 10]) or span
     if not span:

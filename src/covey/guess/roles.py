@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from covey import cells
-from covey.guess import likeness, names, trees
+from covey.fitness.columns import suspected
+from covey.guess import likeness, trees
 from covey.guess.columns import ColumnValues
 from covey.guess.dates import in_several_orders
 from covey.guess.opening import most_values, opened
-from covey.identifiers import suspected
 from covey.plain import slug, toml_string
 from covey.schema import OTHER, Role
 
@@ -59,76 +59,76 @@ class Guess:
 
 
 def guess(column: ColumnValues, k: int, ages_on: date, *, shared: bool = False) -> Guess:
-    """Guesses the role and hierarchy of one column; a shared study names no value that fewer than k rows have."""
-    return spelled(_guess(column, k, ages_on, shared), column)
+    """Guesses the role and hierarchy of one column. A shared study names no value that fewer than k rows have."""
+    return with_spelling(_guess(column, k, ages_on, shared), column)
 
 
 def as_role(column: ColumnValues, role: Role, k: int, ages_on: date) -> Guess:
     """The column in the role that a person chose, with what that role needs."""
     if role is Role.QUASI:
-        found = quasi(column, k, ages_on, "") if column.known else Guess(column.name, role, '"flat"', "it is empty")
-        if found.role is not Role.QUASI:
-            found = Guess(column.name, role, '"flat"', "it has too many texts to group: kept or suppressed")
+        guess = quasi(column, k, ages_on, "") if column.known else Guess(column.name, role, '"flat"', "it is empty")
+        if guess.role is not Role.QUASI:
+            guess = Guess(column.name, role, '"flat"', "it has too many texts to group: kept or suppressed")
     elif role is Role.SENSITIVE and column.known:
-        most = most_values(column.rows, k)
-        found = (None if _out(column, most) else _open(column, k, most)) or _exact(column)
+        limit = most_values(column.rows, k)
+        guess = (None if _out(column, limit) else _open(column, k, limit)) or _exact(column)
     elif role is Role.ASK:
-        found = ask(column, "it waits for an answer", "What is it?")
+        guess = ask(column, "it waits for an answer", "What is it?")
     else:
-        found = Guess(column.name, role, None, "")
-    why = "; ".join(filter(None, ("a person chose this role", found.why)))
-    return spelled(replace(found, role=role, why=why), column)
+        guess = Guess(column.name, role, None, "")
+    reason = "; ".join(filter(None, ("a person chose this role", guess.why)))
+    return with_spelling(replace(guess, role=role, why=reason), column)
 
 
-def spelled(found: Guess, column: ColumnValues) -> Guess:
-    """The guess with its counts, and with the spellings of missing values, numbers and dates where it is published."""
-    alone = sum(count == 1 for count in column.known.values())
-    found = replace(found, values=len(column.known), alone=alone)
-    how = column.spelling
-    if found.fate == "ask":
-        return replace(found, why="; ".join((found.why, *how.evidence)))
-    if found.fate == "out":
-        return found
-    lines = [] if not how.null else [f"null = [{', '.join(toml_string(text) for text in how.null)}]"]
-    lines += [] if how.format is None else [f"format = {toml_string(how.format)}"]
+def with_spelling(guess: Guess, column: ColumnValues) -> Guess:
+    """The guess with its counts, and with the spellings of its values where it is published."""
+    singles = sum(count == 1 for count in column.known.values())
+    guess = replace(guess, values=len(column.known), alone=singles)
+    spelling = column.spelling
+    if guess.fate == "ask":
+        return replace(guess, why="; ".join((guess.why, *spelling.evidence)))
+    if guess.fate == "out":
+        return guess
+    lines = [] if not spelling.null else [f"null = [{', '.join(toml_string(text) for text in spelling.null)}]"]
+    lines += [] if spelling.format is None else [f"format = {toml_string(spelling.format)}"]
     if (
-        how.format is not None
-        and found.hierarchy is None
-        and not any(line.startswith("type =") for line in found.lines)
+        spelling.format is not None
+        and guess.hierarchy is None
+        and not any(line.startswith("type =") for line in guess.lines)
     ):
-        lines.append(f'type = "{how.kind}"')
-    return replace(found, lines=(*lines, *found.lines), why="; ".join((found.why, *how.evidence)))
+        lines.append(f'type = "{spelling.kind}"')
+    return replace(guess, lines=(*lines, *guess.lines), why="; ".join((guess.why, *spelling.evidence)))
 
 
-def ask(column: ColumnValues, why: str, question: str) -> Guess:
+def ask(column: ColumnValues, reason: str, question: str) -> Guess:
     """A column that waits for an answer to its question."""
-    return Guess(column.name, Role.ASK, None, why, question=question)
+    return Guess(column.name, Role.ASK, None, reason, question=question)
 
 
 def _guess(column: ColumnValues, k: int, ages_on: date, shared: bool) -> Guess:
-    known, most = column.known, most_values(column.rows, k)
-    if not known:
+    counts, limit = column.known, most_values(column.rows, k)
+    if not counts:
         return Guess(column.name, Role.IDENTIFIER, None, "it is empty")
     if column.spelling.kind == "text" and in_several_orders(column.texts):
         return ask(column, "dates", DATES)
-    if (reason := _out(column, most)) is not None:
+    if (reason := _out(column, limit)) is not None:
         return Guess(column.name, Role.IDENTIFIER, None, reason)
-    if len(known) == 1 and not column.lacking:
+    if len(counts) == 1 and not column.lacking:
         return Guess(column.name, Role.PLAIN, None, "it has one value only")
     if column.spelling.lists is not None:
-        return ask(column, "lists of codes, a whole one often one person's own", LISTS)
+        return ask(column, "lists of codes, many of them one person's alone", LISTS)
     if (reason := _known(column)) is not None:
         return quasi(column, k, ages_on, reason, shared=shared)
     if likeness.counts_people(column):
-        return ask(column, "whole numbers, dealt out evenly", NUMBERED)
-    if likeness.names(column) and (len(known) > most or names.PERSONS.search(column.name)):
+        return ask(column, "whole numbers, spread evenly", NUMBERED)
+    if likeness.names(column) and (len(counts) > limit or likeness.PERSONS.search(column.name)):
         return ask(column, "words that could name people", NAMED)
-    found = _open(column, k, most)
-    if found is not None:
-        return found
+    guess = _open(column, k, limit)
+    if guess is not None:
+        return guess
     if column.spelling.kind == "text":
-        return ask(column, "many texts, few rows with each", NAMED)
-    return ask(column, "no public steps leave k rows to each value", STEPPED)
+        return ask(column, "many texts, each in few rows", NAMED)
+    return ask(column, "no public steps give k rows to each value", STEPPED)
 
 
 NAMED = "Does it name or number a person? Yes: identifier. No, but others know it: quasi. No: sensitive."
@@ -142,23 +142,23 @@ TELLING = (
 )
 
 
-def _out(column: ColumnValues, most: int) -> str | None:
-    """Returns the reason to leave the column out, by its values and, where there are many, by its name, or None."""
+def _out(column: ColumnValues, limit: int) -> str | None:
+    """Returns the reason to leave the column out, by its values or its name, or None."""
     name, count = column.name, len(column.known)
     if (kind := likeness.number_of_a_person(column)) is not None:
         return f"its values are {kind}"
     if likeness.row_unique(column):
         return "almost every row has a value of its own"
-    if likeness.prose(column) or (names.PROSE.search(name) and column.spelling.kind == "text" and count > 2):
+    if likeness.prose(column) or (likeness.PROSE.search(name) and column.spelling.kind == "text" and count > 2):
         return "free text, which may say anything of a person"
     if likeness.addresses(column):
         return "its values are addresses"
     if count > _FEW_NAMES and (kind := suspected(name, list(column.known))) is not None:
         return f"it looks like {kind}"
-    if names.PERSONS.search(name) and (count > most or (count > _FEW_NAMES and likeness.names(column))):
+    if likeness.PERSONS.search(name) and (count > limit or (count > _FEW_NAMES and likeness.names(column))):
         return "its name and its values are those of names, addresses or telephones"
-    if names.NUMBERS.search(name) and count > max(MANY, most) and names.known_outside(name) is None:
-        return "its name is that of numbers of persons, and it has many"
+    if likeness.NUMBERS.search(name) and count > max(MANY, limit) and likeness.known_outside(name) is None:
+        return "its name means numbers of persons, and it has many values"
     return None
 
 
@@ -170,30 +170,30 @@ def _known(column: ColumnValues) -> str | None:
         return "the sexes"
     if len(column.known) > 2 and all(_YEAR.fullmatch(value) for value in column.known):
         return "years"
-    return None if names.known_outside(column.name) is None else "by its name others know it"
+    return None if likeness.known_outside(column.name) is None else "by its name others know it"
 
 
-def _open(column: ColumnValues, k: int, most: int) -> Guess | None:
+def _open(column: ColumnValues, k: int, limit: int) -> Guess | None:
     """The column published as it is, within bounds, or None where it cannot keep them."""
-    diverse = names.SENSITIVE.search(column.name) is not None
-    found = opened(column, k, most, diverse=diverse)
-    if found is None:
+    diverse = likeness.SENSITIVE.search(column.name) is not None
+    opening = opened(column, k, limit, diverse=diverse)
+    if opening is None:
         return None
-    how = (
+    method = (
         "rounded, with coded ends"
-        if found[0]
+        if opening[0]
         else "rare values become other"
-        if 'unlisted = "other"' in found[1]
+        if 'unlisted = "other"' in opening[1]
         else "few values"
     )
     role = Role.SENSITIVE if diverse else Role.PLAIN
-    return Guess(column.name, role, found[0], f"{how}; {k} rows or more have each", lines=found[1])
+    return Guess(column.name, role, opening[0], f"{method}; {k} rows or more have each", lines=opening[1])
 
 
-def fewer_values(column: ColumnValues, k: int, most: int) -> Guess | None:
-    """The open column with fewer values, or None where it cannot keep k rows for each."""
-    found = _open(column, k, most)
-    return None if found is None else spelled(found, column)
+def fewer_values(column: ColumnValues, k: int, limit: int) -> Guess | None:
+    """The open column with fewer values, or None where k rows cannot have each."""
+    guess = _open(column, k, limit)
+    return None if guess is None else with_spelling(guess, column)
 
 
 def _exact(column: ColumnValues) -> Guess:
@@ -204,18 +204,18 @@ def _exact(column: ColumnValues) -> Guess:
 
 
 def quasi(column: ColumnValues, k: int, ages_on: date, reason: str, *, shared: bool = False) -> Guess:
-    """The column with its hierarchy, for what others know; a question where no rule groups its texts."""
-    name, known, kind = column.name, column.known, column.spelling.kind
+    """The column with its hierarchy, for what others know. A question where no rule groups its texts."""
+    name, counts, kind = column.name, column.known, column.spelling.kind
     because = f"{reason}; " if reason else ""
-    if kind == "date" and column.spelling.finest == "day" and names.BIRTH.search(name):
+    if kind == "date" and column.spelling.finest == "day" and likeness.BIRTH.search(name):
         return Guess(
-            name, Role.QUASI, trees.numbers(known, k, ages_on), f"{because}of birth, published as ages on {ages_on}"
+            name, Role.QUASI, trees.numbers(counts, k, ages_on), f"{because}of birth, published as ages on {ages_on}"
         )
     if kind == "date":
         return Guess(
-            name, Role.QUASI, trees.dates(known, 10 if shared else 1), f"{because}days, months and what is coarser"
+            name, Role.QUASI, trees.dates(counts, 10 if shared else 1), f"{because}days, months and what is coarser"
         )
-    coded = names.CODE.search(name) or (len(known) > _LISTED and trees.are_codes(known))
+    coded = likeness.CODE.search(name) or (len(counts) > _LISTED and trees.are_codes(counts))
     if coded and shared and (areas := trees.areas(column.texts, k)) is not None:
         length, tree = areas
         lines = (f"cut = {length}", 'unlisted = "other"')
@@ -227,23 +227,23 @@ def quasi(column: ColumnValues, k: int, ages_on: date, reason: str, *, shared: b
             (file_for(name, "csv"), tree),
             lines,
         )
-    if coded and not shared and (kept := trees.prefixes(column.texts)):
-        short = len({len(value) for value in known}) > 1 and all(value.isdigit() for value in known)
-        lost = "; some are shorter than others: has a leading zero been lost?" if short else ""
-        return Guess(name, Role.QUASI, kept, f"{because}codes whose tails can be masked{lost}")
-    if kind == "number" and (len(known) > trees.FEW or shared):
-        return Guess(name, Role.QUASI, trees.numbers(known, k), f"{because}numbers, in public steps")
-    if len(known) > trees.MOST_CATEGORIES:
-        return ask(column, f"{len(known):,} texts, too many to group", NAMED)
+    if coded and not shared and (prefixes := trees.prefixes(column.texts)):
+        short = len({len(value) for value in counts}) > 1 and all(value.isdigit() for value in counts)
+        warning = "; some are shorter than others: has a leading zero been lost?" if short else ""
+        return Guess(name, Role.QUASI, prefixes, f"{because}codes whose tails can be masked{warning}")
+    if kind == "number" and (len(counts) > trees.FEW or shared):
+        return Guess(name, Role.QUASI, trees.numbers(counts, k), f"{because}numbers, in public steps")
+    if len(counts) > trees.MOST_CATEGORIES:
+        return ask(column, f"{len(counts):,} texts, too many to group", NAMED)
     path = file_for(name, "csv")
     if shared:
-        rest = sum(count for count in known.values() if count < k)
-        known = {value: count for value, count in known.items() if count >= k and value != OTHER} | {
-            OTHER: max(rest, 1)
+        rare = sum(count for count in counts.values() if count < k)
+        counts = {value: count for value, count in counts.items() if count >= k and value != OTHER} | {
+            OTHER: max(rare, 1)
         }
-    text, how = (trees.ordered(known), "neighbours grouped") if kind == "number" else trees.categories(known)
-    more = ('type = "number"',) if kind == "number" else ('unlisted = "other"',) if shared else ()
-    return Guess(name, Role.QUASI, f'"{path}"', f"{because}{how}", (path, text), lines=more)
+    text, method = (trees.ordered(counts), "neighbours grouped") if kind == "number" else trees.categories(counts)
+    extra_lines = ('type = "number"',) if kind == "number" else ('unlisted = "other"',) if shared else ()
+    return Guess(name, Role.QUASI, f'"{path}"', f"{because}{method}", (path, text), lines=extra_lines)
 
 
 def file_for(name: str, ending: str) -> str:
@@ -252,34 +252,34 @@ def file_for(name: str, ending: str) -> str:
 
 
 def without_surplus(
-    guesses: Sequence[Guess], columns: Sequence[ColumnValues], chosen: frozenset[str] = frozenset()
+    guesses: Sequence[Guess], columns: Sequence[ColumnValues], fixed: frozenset[str] = frozenset()
 ) -> list[Guess]:
-    """The guesses without the surplus: quasi columns that the fewest know, and open ones of the most values."""
+    """The guesses without surplus quasi columns, least known first, and open ones with many values."""
     ranked = sorted(
-        (place for place, each in enumerate(guesses) if each.role is Role.QUASI and each.name not in chosen),
-        key=lambda place: (3 if (rank := names.known_outside(guesses[place].name)) is None else rank, place),
+        (index for index, guess in enumerate(guesses) if guess.role is Role.QUASI and guess.name not in fixed),
+        key=lambda index: (3 if (rank := likeness.known_outside(guesses[index].name)) is None else rank, index),
     )
-    opened = sorted(
-        (place for place, each in enumerate(guesses) if each.fate == "open" and each.name not in chosen),
-        key=lambda place: (guesses[place].values, place),
+    open_columns = sorted(
+        (index for index, guess in enumerate(guesses) if guess.fate == "open" and guess.name not in fixed),
+        key=lambda index: (guesses[index].values, index),
     )
-    surplus = {*ranked[MOST_QUASI:], *opened[MOST_OPEN:]}
+    surplus = {*ranked[MOST_QUASI:], *open_columns[MOST_OPEN:]}
     return [
-        hold_back(each, column, "more columns are published than can be kept apart", SURPLUS)
-        if place in surplus
-        else each
-        for place, (each, column) in enumerate(zip(guesses, columns, strict=True))
+        hold_back(guess, column, "more columns are published than can be kept apart", SURPLUS)
+        if index in surplus
+        else guess
+        for index, (guess, column) in enumerate(zip(guesses, columns, strict=True))
     ]
 
 
-def hold_back(found: Guess, column: ColumnValues, why: str, question: str) -> Guess:
+def hold_back(guess: Guess, column: ColumnValues, reason: str, question: str) -> Guess:
     """The column as one that waits for an answer."""
-    return spelled(ask(column, why, question), column)
+    return with_spelling(ask(column, reason, question), column)
 
 
 def latest_year(columns: Sequence[ColumnValues]) -> int:
     """The latest year that the table's dates name, or this one."""
     years = [
-        day.year for each in columns if each.spelling.kind == "date" for day in map(cells.first_day, each.known) if day
+        day.year for item in columns if item.spelling.kind == "date" for day in map(cells.first_day, item.known) if day
     ]
     return max(years, default=date.today().year - 1)

@@ -16,59 +16,59 @@ from covey.sources import Source
 _PORT = 7701
 
 
-def told_apart(guesses: Sequence[Guess], taken: Iterable[str] = ()) -> list[Guess]:
-    """The guesses, each with a file of its own, and none of those that are taken: two names may be spelled alike."""
-    used, found = set(taken), []
-    for each in guesses:
-        if each.file is None:
-            found.append(each)
+def told_apart(guesses: Sequence[Guess], reserved: Iterable[str] = ()) -> list[Guess]:
+    """The guesses, each with a file of its own, and none of those that are reserved."""
+    used, results = set(reserved), []
+    for guess in guesses:
+        if guess.file is None:
+            results.append(guess)
             continue
-        path, text = each.file
+        path, text = guess.file
         stem, _, ending = path.rpartition(".")
         names = chain([path], (f"{stem}-{number}.{ending}" for number in count(2)))
-        own = next(name for name in names if name not in used)
-        used.add(own)
-        hierarchy = each.hierarchy and each.hierarchy.replace(f'"{path}"', f'"{own}"')
-        lines = tuple(line.replace(f'values = "{path}"', f'values = "{own}"') for line in each.lines)
-        found.append(replace(each, hierarchy=hierarchy, lines=lines, file=(own, text)))
-    return found
+        free_name = next(name for name in names if name not in used)
+        used.add(free_name)
+        hierarchy = guess.hierarchy and guess.hierarchy.replace(f'"{path}"', f'"{free_name}"')
+        lines = tuple(line.replace(f'values = "{path}"', f'values = "{free_name}"') for line in guess.lines)
+        results.append(replace(guess, hierarchy=hierarchy, lines=lines, file=(free_name, text)))
+    return results
 
 
-def listed(found: Guess, column: ColumnValues) -> Guess:
-    """Adds a file of the values, one on each line: parties compute jointly only over domains that the study lists."""
-    hierarchy = found.hierarchy or ""
-    if found.fate == "open" and hierarchy.startswith("{"):
+def listed(guess: Guess, column: ColumnValues) -> Guess:
+    """Adds a file of the values: parties compute jointly only over domains that the study lists."""
+    hierarchy = guess.hierarchy or ""
+    if guess.fate == "open" and hierarchy.startswith("{"):
         values = trees.leaves(hierarchy)
-    elif found.role is Role.QUASI and hierarchy.startswith('"flat'):
+    elif guess.role is Role.QUASI and hierarchy.startswith('"flat'):
         values = sorted(column.texts)
     else:
-        return found
+        return guess
     if any(len(value.splitlines()) > 1 for value in values):
-        return replace(found, lines=(*found.lines, f"values = [{', '.join(map(toml_string, values))}]"))
-    path = file_for(found.name, "txt")
+        return replace(guess, lines=(*guess.lines, f"values = [{', '.join(map(toml_string, values))}]"))
+    path = file_for(guess.name, "txt")
     text = "\n".join(values) + "\n"
-    return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
+    return replace(guess, lines=(*guess.lines, f'values = "{path}"'), file=(path, text))
 
 
-def section_of(found: Guess, *, joint: bool = False) -> list[str]:
-    """The lines of a column in the study file; in a joint study it has no l of its own, and no question is open."""
-    if joint and found.role is Role.ASK:
-        return [f"# {toml_key(found.name)} is left out: {found.why}. {found.question}"]
-    lines = [f"# {found.why}", f"[columns.{toml_key(found.name)}]", f'role = "{found.role}"']
-    lines += [f"question = {toml_string(found.question)}"] if found.role is Role.ASK else []
-    lines += [] if found.hierarchy is None else [f"hierarchy = {found.hierarchy}"]
-    return [*lines, *(line for line in found.lines if not joint or not line.startswith("l = "))]
+def section_of(guess: Guess, *, joint: bool = False) -> list[str]:
+    """The lines of a column in the study file. In a joint study it has no l of its own, and no question is open."""
+    if joint and guess.role is Role.ASK:
+        return [f"# {toml_key(guess.name)} is left out: {guess.why}. {guess.question}"]
+    lines = [f"# {guess.why}", f"[columns.{toml_key(guess.name)}]", f'role = "{guess.role}"']
+    lines += [f"question = {toml_string(guess.question)}"] if guess.role is Role.ASK else []
+    lines += [] if guess.hierarchy is None else [f"hierarchy = {guess.hierarchy}"]
+    return [*lines, *(line for line in guess.lines if not joint or not line.startswith("l = "))]
 
 
 def _joint_l(guesses: Sequence[Guess]) -> str | None:
-    """Returns the least l of the sensitive columns, as text, or None where one of them has none."""
+    """Returns the least l of the sensitive columns, or None where one of them has none."""
     limits = [
-        next((line[4:] for line in each.lines if line.startswith("l = ")), None)
-        for each in guesses
-        if each.role is Role.SENSITIVE
+        next((line[4:] for line in guess.lines if line.startswith("l = ")), None)
+        for guess in guesses
+        if guess.role is Role.SENSITIVE
     ]
-    kept = [limit for limit in limits if limit is not None]
-    return min(kept, key=float) if kept and len(kept) == len(limits) else None
+    given_limits = [limit for limit in limits if limit is not None]
+    return min(given_limits, key=float) if given_limits and len(given_limits) == len(limits) else None
 
 
 def study_text(
@@ -92,16 +92,16 @@ def study_text(
     if joint_l is not None:
         lines += [f"l = {joint_l}".ljust(33) + "# each sensitive value at most 1/l of a class"]
     lines += ["", "[utility]", 'measure = "lm"']
-    for each in guesses:
-        lines += ["", *section_of(each, joint=partition is not None)]
-    for place, (party, source) in enumerate(sources if partition else ()):
-        lines += ["", f"[parties.{toml_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
+    for guess in guesses:
+        lines += ["", *section_of(guess, joint=partition is not None)]
+    for index, (party, source) in enumerate(sources if partition else ()):
+        lines += ["", f"[parties.{toml_key(party)}]", f'# address = "127.0.0.1:{_PORT + index}"']
         lines += [f'# certificate = "certs/{party}.pem"']
         if partition == "vertical":
             owned = [
-                each.name
-                for each in guesses
-                if each.name in source.columns and each.name != key and each.role is not Role.ASK
+                guess.name
+                for guess in guesses
+                if guess.name in source.columns and guess.name != key and guess.role is not Role.ASK
             ]
             lines.append("columns = [" + ", ".join(map(toml_string, owned)) + "]")
     if partition == "horizontal" and len(sources) == 2:

@@ -30,10 +30,10 @@ MOST_TOLD = 20
 def read(path: Path, kind: Kind = "text") -> Hierarchy:
     """The hierarchy in a file. Raises InputError that names file, line and label."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe or a device might never end
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device might never end
             raise InputError(f"{path}: is no file; name a hierarchy in ARX's format")
-        if found.st_size > bounds.long_record():
+        if status.st_size > bounds.long_record():
             raise bounds.above(str(path), f"is larger than {spell(bounds.long_record())}")
         content = path.read_bytes()
     except OSError as error:
@@ -46,12 +46,12 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
 
     Raises InputError for one with more leaves, levels or labels than a tree may have, as soon as they are read.
     """
-    if (at := content.find(b"\0")) >= 0:
-        line = content.count(b"\n", 0, at) + 1
+    if (position := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, position) + 1
         raise InputError(f"{name}, line {line}: has a NUL byte; the file is damaged or not text")
     paths: list[list[str]] = []
     lines: list[int] = []
-    once: dict[str, str] = {}  # a label that stands on many lines is kept once
+    interned: dict[str, str] = {}  # a label that stands on many lines is kept once
     labels = 0
     reader = csv.reader(_lines(content, name), delimiter=";", quotechar='"', doublequote=True, strict=True)
     try:
@@ -59,8 +59,8 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
             if row:
                 labels += len(row)
                 _refuse_large(f"{name}, line {reader.line_num}", len(paths) + 1, len(row), labels)
-                paths.append([once.setdefault(label, label) for label in labels_of(row, kind)])
-                if len(once) > bounds.labels():
+                paths.append([interned.setdefault(label, label) for label in labels_of(row, kind)])
+                if len(interned) > bounds.labels():
                     raise bounds.above(name, f"has more than {bounds.labels():,} different labels")
                 lines.append(reader.line_num)
     except UnicodeDecodeError:
@@ -75,17 +75,17 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
         return Hierarchy.from_paths(_told_apart(_rooted(paths)), kind)
     except Malformed as error:
         raise InputError(
-            _told(name, [(lines[row], f"{label!r} {why}") for row, label, why in error.problems])
+            _told(name, [(lines[row], f"{label!r} {reason}") for row, label, reason in error.problems])
         ) from None
 
 
 def _told(name: str, problems: Sequence[tuple[int, str]]) -> str:
-    """All problems of a file in one message, each with its line; of very many the first ones."""
+    """All problems of a file in one message, each with its line. Of very many the first ones."""
     if len(problems) == 1:
         return f"{name}, line {problems[0][0]}: {problems[0][1]}"
-    listed = [f"line {line}: {problem}" for line, problem in problems[:MOST_TOLD]]
-    more = [f"and {len(problems) - MOST_TOLD:,} more"] if len(problems) > MOST_TOLD else []
-    return f"{name}: {len(problems):,} problems: " + "; ".join([*listed, *more])
+    entries = [f"line {line}: {problem}" for line, problem in problems[:MOST_TOLD]]
+    remainder = [f"and {len(problems) - MOST_TOLD:,} more"] if len(problems) > MOST_TOLD else []
+    return f"{name}: {len(problems):,} problems: " + "; ".join([*entries, *remainder])
 
 
 def _rooted(paths: list[list[str]]) -> list[list[str]]:
@@ -96,35 +96,34 @@ def _rooted(paths: list[list[str]]) -> list[list[str]]:
 
 
 def _told_apart(paths: list[list[str]]) -> list[list[str]]:
-    """The paths with one label for one set of leaves: where a label means another set on a higher level, that one
-    is called `label (level 2)`."""
+    """The paths with one label for one set of leaves. A label with two meanings is called `label (level 2)` above."""
     levels = len(paths[0])
     if any(len(path) != levels for path in paths):
         return paths
     labels = [{path[level] for path in paths} for level in range(levels)]
-    taken = set[str]().union(*labels)
-    twice = {label for label in taken if sum(label in level for level in labels) > 1} - {SUPPRESSED}
+    labels_in_use = set[str]().union(*labels)
+    twice = {label for label in labels_in_use if sum(label in level for level in labels) > 1} - {SUPPRESSED}
     meanings: dict[str, dict[frozenset[str], str]] = {label: {} for label in twice}
     for level in range(levels):
-        below: dict[str, list[int]] = {}
+        leaves_of: dict[str, list[int]] = {}
         for row, path in enumerate(paths):
             if path[level] in twice:
-                below.setdefault(path[level], []).append(row)
-        for label, rows in below.items():
-            known = meanings[label]
-            spelled = known.setdefault(
-                frozenset(paths[row][0] for row in rows), _free(label, level, taken, bool(known))
+                leaves_of.setdefault(path[level], []).append(row)
+        for label, rows in leaves_of.items():
+            meaning = meanings[label]
+            spelled = meaning.setdefault(
+                frozenset(paths[row][0] for row in rows), _free(label, level, labels_in_use, bool(meaning))
             )
-            taken.add(spelled)
+            labels_in_use.add(spelled)
             for row in rows:
                 paths[row][level] = spelled
     return paths
 
 
-def _free(label: str, level: int, taken: set[str], again: bool) -> str:
+def _free(label: str, level: int, labels_in_use: set[str], repeated: bool) -> str:
     """The label itself where it has no meaning yet; else one that no node has."""
-    spelled = f"{label} (level {level})" if again else label
-    while again and spelled in taken:
+    spelled = f"{label} (level {level})" if repeated else label
+    while repeated and spelled in labels_in_use:
         spelled += "+"
     return spelled
 
@@ -139,14 +138,14 @@ def _lines(content: bytes, name: str) -> Iterator[str]:
         yield line
 
 
-def _refuse_large(where: str, leaves: int, levels: int, labels: int) -> None:
-    for found, most, what in (
+def _refuse_large(name: str, leaves: int, levels: int, labels: int) -> None:
+    for number, limit, noun in (
         (leaves, LARGEST, "leaves; group values in the data first, or use a prefix, numbers or dates in the study"),
         (levels, MOST_LEVELS, "levels; leave some out"),
         (labels, MOST_LABELS, "labels in all; leave some levels out"),
     ):
-        if found > most:
-            raise InputError(f"{where}: a hierarchy may have at most {most:,} {what}")
+        if number > limit:
+            raise InputError(f"{name}: a hierarchy may have at most {limit:,} {noun}")
 
 
 def _first_bad_line(content: bytes) -> int:
@@ -159,7 +158,7 @@ def _first_bad_line(content: bytes) -> int:
 
 def write(tree: Hierarchy) -> str:
     """The file's text: `parse(write(tree)) == tree`."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=";", quotechar='"', doublequote=True, lineterminator="\n")
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=";", quotechar='"', doublequote=True, lineterminator="\n")
     writer.writerows(tree.paths())
-    return out.getvalue()
+    return stream.getvalue()

@@ -26,51 +26,51 @@ def built(paths: Paths, tree: Hierarchy) -> Hierarchy:
     try:
         return Hierarchy.from_paths(paths, tree.kind)
     except Malformed as error:
-        _, label, why = error.problems[0]
-        raise InputError(f"{label!r} {why}; the hierarchy was not changed") from None
+        _, label, reason = error.problems[0]
+        raise InputError(f"{label!r} {reason}; the hierarchy was not changed") from None
 
 
-def group(tree: Hierarchy, chosen: Collection[str], label: str) -> Hierarchy:
-    """Puts nodes of one level under a new group, which stands where the first of them stood."""
+def group(tree: Hierarchy, values: Collection[str], label: str) -> Hierarchy:
+    """Puts nodes of one level under a new group, in the place of the first."""
     _refuse_taken(tree, label)
-    paths, level = paths_of(tree), _level(tree, chosen)
+    paths, level = paths_of(tree), _level(tree, values)
     if level + 1 == tree.height:  # the root is next: a level is put in, on which all others stand for themselves
         for path in paths:
             path.insert(level + 1, path[level])
-    above: list[str] | None = None
+    ancestors: list[str] | None = None
     for path in paths:
-        if path[level] in chosen:
-            if above is None:  # where the first one stands for itself further up, the group stands in its place
-                above = [label if each in chosen else each for each in path[level + 2 :]]
-            path[level + 1 :] = [label, *above]
+        if path[level] in values:
+            if ancestors is None:  # where the first one stands for itself further up, the group stands in its place
+                ancestors = [label if name in values else name for name in path[level + 2 :]]
+            path[level + 1 :] = [label, *ancestors]
     return built(paths, tree)
 
 
-def rename(tree: Hierarchy, old: str, new: str) -> Hierarchy:
+def rename(tree: Hierarchy, old: str, replacement: str) -> Hierarchy:
     """Gives a node another name."""
     node = tree.node(old)
     if node is None or node == tree.root:
         raise InputError("choose one value or group to rename; the root is always *")
-    _refuse_taken(tree, new)
-    return built([[new if label == old else label for label in path] for path in paths_of(tree)], tree)
+    _refuse_taken(tree, replacement)
+    return built([[replacement if label == old else label for label in path] for path in paths_of(tree)], tree)
 
 
-def move(tree: Hierarchy, chosen: Collection[str], target: str) -> Hierarchy:
+def move(tree: Hierarchy, values: Collection[str], target: str) -> Hierarchy:
     """Moves nodes of one level to a group of the level above."""
-    paths, level = paths_of(tree), _level(tree, chosen)
-    there = next((path[level + 1 :] for path in paths if level + 1 < tree.levels and path[level + 1] == target), None)
-    if there is None:
+    paths, level = paths_of(tree), _level(tree, values)
+    tail = next((path[level + 1 :] for path in paths if level + 1 < tree.levels and path[level + 1] == target), None)
+    if tail is None:
         raise InputError(f"{target!r} is no group on the level above the chosen values; choose one that is")
     for path in paths:
-        if path[level] in chosen:
-            path[level + 1 :] = there
+        if path[level] in values:
+            path[level + 1 :] = tail
     return built(paths, tree)
 
 
-def put_first(tree: Hierarchy, chosen: Collection[str]) -> Hierarchy:
-    """Puts nodes before their neighbours; a tree's order is the one in which it is shown and written."""
-    level = _level(tree, chosen)
-    return built(sorted(paths_of(tree), key=lambda path: path[level] not in chosen), tree)
+def put_first(tree: Hierarchy, values: Collection[str]) -> Hierarchy:
+    """Puts nodes before their neighbours. A tree's order is the one in which it is shown and written."""
+    level = _level(tree, values)
+    return built(sorted(paths_of(tree), key=lambda path: path[level] not in values), tree)
 
 
 def without_level(tree: Hierarchy, level: int) -> Hierarchy:
@@ -86,19 +86,19 @@ def with_values(tree: Hierarchy, values: Sequence[str]) -> Hierarchy:
     return built([*paths_of(tree), *added], tree)
 
 
-def without_values(tree: Hierarchy, chosen: Collection[str]) -> Hierarchy:
+def without_values(tree: Hierarchy, values: Collection[str]) -> Hierarchy:
     """Takes values, or all values of groups, out of the tree."""
-    return built([path for path in paths_of(tree) if not set(path) & set(chosen)], tree)
+    return built([path for path in paths_of(tree) if not set(path) & set(values)], tree)
 
 
-def _level(tree: Hierarchy, chosen: Collection[str]) -> int:
+def _level(tree: Hierarchy, values: Collection[str]) -> int:
     """The lowest level on which all chosen nodes stand. Raises InputError if there is none below the root."""
-    if not chosen:
+    if not values:
         raise InputError("choose values or groups first")
     for level in range(tree.height):
-        if set(chosen) <= {tree.labels[node] for node in tree.up[level].tolist()}:
+        if set(values) <= {tree.labels[node] for node in tree.up[level].tolist()}:
             return level
-    raise InputError("the chosen ones stand on different levels; choose values, or groups of one level")
+    raise InputError("the chosen names stand on different levels; choose values, or groups of one level")
 
 
 def _refuse_taken(tree: Hierarchy, label: str) -> None:

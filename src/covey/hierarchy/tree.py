@@ -27,7 +27,7 @@ LARGEST = 1_000_000
 
 
 class PathProblem(NamedTuple):
-    """One reason why paths are no tree: the row (from 0), the label, and what is wrong with it."""
+    """One reason why paths are no tree: the row (from 0), the label, and the fault."""
 
     row: int
     label: str
@@ -140,8 +140,8 @@ class Hierarchy:
         """Each node's parent; the root's is itself."""
         parent = np.arange(self.nodes, dtype=np.int32)
         for level in range(self.height):
-            moved = self.up[level] != self.up[level + 1]
-            parent[self.up[level][moved]] = self.up[level + 1][moved]
+            changed = self.up[level] != self.up[level + 1]
+            parent[self.up[level][changed]] = self.up[level + 1][changed]
         return _frozen(parent)
 
     @cached_property
@@ -178,7 +178,7 @@ class Hierarchy:
 
     @cached_property
     def sizes(self) -> Longs:
-        """The number of values of the domain that each node stands for (the missing leaf: one)."""
+        """The number of values that each node stands for. The missing leaf has one."""
         if self._sizes is not None:
             return self._sizes
         sizes = (self.last - self.first + 1).astype(np.int64)
@@ -201,8 +201,8 @@ class Hierarchy:
 
     def encode(self, cells: Sequence[str]) -> Ints:
         """The leaf code of each clean cell; -1 where the hierarchy does not have it."""
-        found = (self._node_of.get(canonical(cell, self.kind), -1) for cell in cells)
-        codes = np.fromiter(found, dtype=np.int32, count=len(cells))
+        nodes = (self._node_of.get(canonical(cell, self.kind), -1) for cell in cells)
+        codes = np.fromiter(nodes, dtype=np.int32, count=len(cells))
         return np.where(codes < self.codes, codes, np.int32(-1))
 
     def common_ancestor(self, a: Ints, b: Ints) -> Ints:
@@ -210,15 +210,15 @@ class Hierarchy:
         a, b = np.array(a, dtype=np.int32), np.array(b, dtype=np.int32)
         a, b = np.broadcast_arrays(a, b)
         a, b = a.copy(), b.copy()
-        while (apart := a != b).any():
+        while (unequal := a != b).any():
             deeper = self.depth[a] >= self.depth[b]
-            climb_a, climb_b = apart & deeper, apart & ~deeper
+            climb_a, climb_b = unequal & deeper, unequal & ~deeper
             a[climb_a] = self.parent[a[climb_a]]
             b[climb_b] = self.parent[b[climb_b]]
         return a
 
     def lifted(self, level: int) -> Ints:
-        """For each node the one above it on a level, or itself where it is not below that level."""
+        """The node above each node on a level, or the node itself if it is not below."""
         lifted = np.arange(self.nodes, dtype=np.int32)
         for row in self.up[:level]:
             lifted[row] = self.up[level]
@@ -237,8 +237,8 @@ class Hierarchy:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
             return NotImplemented
-        same = self.labels == other.labels and self.kind == other.kind and self.missing == other.missing
-        return same and np.array_equal(self.up, other.up) and np.array_equal(self.sizes, other.sizes)
+        equal = self.labels == other.labels and self.kind == other.kind and self.missing == other.missing
+        return equal and np.array_equal(self.up, other.up) and np.array_equal(self.sizes, other.sizes)
 
     def __hash__(self) -> int:
         return hash((self.labels, self.kind, self.missing))
@@ -247,11 +247,11 @@ class Hierarchy:
         return f"Hierarchy({self.leaves} leaves, {self.levels} levels, {self.kind})"
 
 
-def check_size(leaves: int, what: str) -> None:
+def check_size(leaves: int, noun: str) -> None:
     """Refuse a domain too large to list."""
     if leaves > LARGEST:
         raise InputError(
-            f'{what} would have {leaves:,} leaves; {LARGEST:,} is the most: use a larger unit or hierarchy = "interval"'
+            f'{noun} would have {leaves:,} leaves; {LARGEST:,} is the most: use a larger unit or hierarchy = "interval"'
         )
 
 
@@ -261,20 +261,20 @@ def _frozen(values: Ints) -> Ints:
 
 
 def _distinct_leaves(paths: Sequence[Sequence[str]], root: str) -> tuple[list[int], list[PathProblem]]:
-    """The rows to keep, the first of each leaf, and the problems of the others; a leaf may be repeated as it is."""
-    seen: dict[str, int] = {}
+    """The rows to keep, the first of each leaf, and the problems of the others. A leaf may be repeated as it is."""
+    row_of: dict[str, int] = {}
     problems = []
     for row, path in enumerate(paths):
         reason = _problem_of(path, len(paths[0]), root)
-        if reason is None and tuple(paths[known := seen.setdefault(path[0], row)]) != tuple(path):
-            reason = path[0], f"is repeated with another path than in row {known + 1}"
+        if reason is None and tuple(paths[first_row := row_of.setdefault(path[0], row)]) != tuple(path):
+            reason = path[0], f"is repeated with another path than in row {first_row + 1}"
         if reason is not None:
             problems.append(PathProblem(row, *reason))
-    return list(seen.values()), problems
+    return list(row_of.values()), problems
 
 
 def _problem_of(path: Sequence[str], levels: int, root: str) -> tuple[str, str] | None:
-    """The label that makes a path unfit for a tree with so many levels, and the reason."""
+    """The label that makes a path unfit for a tree of so many levels, and why."""
     if len(path) != levels:
         return path[0], f"has {len(path)} levels where the first row has {levels}"
     if path[0] in (MISSING, SUPPRESSED):
@@ -287,15 +287,15 @@ def _problem_of(path: Sequence[str], levels: int, root: str) -> tuple[str, str] 
 
 
 def _two_parents(paths: Sequence[Sequence[str]], rows: Sequence[int]) -> list[PathProblem]:
-    """The labels that have different parents in two rows, each with the first row that says otherwise."""
-    found: dict[str, PathProblem] = {}
+    """The labels that have different parents in two rows, each with the first such row."""
+    problems: dict[str, PathProblem] = {}
     for level in range(len(paths[0]) - 1):
         parent: dict[str, str] = {}
         for row in rows:
-            label, above = paths[row][level], paths[row][level + 1]
-            if parent.setdefault(label, above) != above:
-                found.setdefault(label, PathProblem(row, label, "has two parents"))
-    return list(found.values())
+            label, parent_label = paths[row][level], paths[row][level + 1]
+            if parent.setdefault(label, parent_label) != parent_label:
+                problems.setdefault(label, PathProblem(row, label, "has two parents"))
+    return list(problems.values())
 
 
 def _first_seen(names: Sequence[str]) -> Longs:

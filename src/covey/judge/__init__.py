@@ -1,10 +1,11 @@
 """The independent judge: what a release keeps, recomputed from the files alone.
 
 judge      the questions, in order, and the answer
+tuples     a table as its distinct rows; the original
 released   the released table as the study reads it, its classes counted
 diversity  how many sensitive values hide in a class, and how near they are to the whole table's
 singled_out  rows that one published cell, or two, single out
-risk       how likely a stranger is to find a person
+risk       how likely a stranger is to find a person, and a provider to learn that a user is in the release
 loss       what the release has lost, by every measure
 matching   every released row needs an original of its own
 verdict    what was asked, what was reached, and all figures

@@ -36,7 +36,7 @@ from covey.schema import Column
 
 @dataclass(frozen=True)
 class Histogram:
-    """The count of each value in each class: one entry per class and value that occur, in that order."""
+    """The count of each value in each class, with an entry for each that occurs."""
 
     klass: Longs
     value: Longs
@@ -63,110 +63,110 @@ def histogram(class_of: Longs, value: Ints | Longs, counts: Longs, sizes: Longs)
 
 def judge_diversity(cells: Cells, class_of: Longs, counts: Longs, sizes: Longs, c: float) -> Diversity:
     """One sensitive column, by every definition."""
-    found = histogram(class_of, cells.codes, counts, sizes)
+    classes = histogram(class_of, cells.codes, counts, sizes)
     return Diversity(
         column=cells.column.name,
-        distinct=distinct(found),
-        frequency=frequency(found),
-        entropy=entropy(found),
-        recursive=recursive(found, c),
+        distinct=distinct(classes),
+        frequency=frequency(classes),
+        entropy=entropy(classes),
+        recursive=recursive(classes, c),
         c=c,
-        t_equal=equal_distance(found),
-        t_ordered=_ordered(cells, found),
-        t_hierarchy=_by_hierarchy(cells, found),
+        t_equal=equal_distance(classes),
+        t_ordered=_ordered(cells, classes),
+        t_hierarchy=_by_hierarchy(cells, classes),
     )
 
 
-def distinct(found: Histogram) -> int:
+def distinct(classes: Histogram) -> int:
     """The fewest different values in a class."""
-    return int(np.bincount(found.klass).min())
+    return int(np.bincount(classes.klass).min())
 
 
-def frequency(found: Histogram) -> float:
+def frequency(classes: Histogram) -> float:
     """The smallest n / r1."""
-    return float((found.sizes / np.maximum.reduceat(found.count, found.starts)).min())
+    return float((classes.sizes / np.maximum.reduceat(classes.count, classes.starts)).min())
 
 
-def entropy(found: Histogram) -> float:
+def entropy(classes: Histogram) -> float:
     """The smallest exp(H)."""
-    part = found.count / found.sizes[found.klass]
-    return math.exp(float(-np.add.reduceat(part * np.log(part), found.starts).max()))
+    part = classes.count / classes.sizes[classes.klass]
+    return math.exp(float(-np.add.reduceat(part * np.log(part), classes.starts).max()))
 
 
-def recursive(found: Histogram, c: float) -> int:
+def recursive(classes: Histogram, c: float) -> int:
     """The largest l with r1 < c (rl + ... + rm) in every class; 0 if there is none."""
-    falling = np.lexsort([-found.count, found.klass])
-    count = found.count[falling]
-    before = np.cumsum(count) - count
-    rest = found.sizes[found.klass] - (before - before[found.starts][found.klass])  # rl + ... + rm at each rank l
-    top = count[found.starts][found.klass]
-    return int(np.bincount(found.klass, weights=top < c * rest, minlength=len(found.sizes)).min())
+    falling = np.lexsort([-classes.count, classes.klass])
+    count = classes.count[falling]
+    lower = np.cumsum(count) - count
+    tail = classes.sizes[classes.klass] - (lower - lower[classes.starts][classes.klass])  # rl + ... + rm at each rank l
+    top = count[classes.starts][classes.klass]
+    return int(np.bincount(classes.klass, weights=top < c * tail, minlength=len(classes.sizes)).min())
 
 
-def equal_distance(found: Histogram) -> float:
-    """The farthest class: what it has too much of is what it has too little of, so only the surplus is added up."""
-    surplus = found.count / found.sizes[found.klass] - (found.whole / found.sizes.sum())[found.value]
-    return float(np.add.reduceat(np.maximum(surplus, 0.0), found.starts).max())
+def equal_distance(classes: Histogram) -> float:
+    """The distance of the farthest class. Surplus and lack are equal, so only the surplus is added up."""
+    surplus = classes.count / classes.sizes[classes.klass] - (classes.whole / classes.sizes.sum())[classes.value]
+    return float(np.add.reduceat(np.maximum(surplus, 0.0), classes.starts).max())
 
 
-def ordered_distance(found: Histogram) -> float:
+def ordered_distance(classes: Histogram) -> float:
     """The farthest class, values being coded in their order and all occurring.
 
     What must be carried over the step behind value i is |P(i) - Q(i)|, the difference of the shares up to i. Between
     two values that a class has, its P stays level while the table's Q rises, so that each such stretch adds up to the
     part before Q overtakes P and the part behind.
     """
-    table = np.cumsum(found.whole) / found.sizes.sum()
+    table = np.cumsum(classes.whole) / classes.sizes.sum()
     steps = len(table) - 1
     if steps < 1:
         return 0.0
     upto = np.concatenate([[0.0], np.cumsum(table)])
-    running = np.cumsum(found.count)
-    own = (running - (running - found.count)[found.starts][found.klass]) / found.sizes[found.klass]
-    is_last = np.append(found.klass[1:] != found.klass[:-1], True)
-    start = found.value
-    stop = np.where(is_last, steps, np.append(found.value[1:], 0))
-    carried = _stretch(own, start, stop, table, upto)
-    first = found.starts
-    before = upto[found.value[first]]  # until its first value a class has nothing
-    return float(((np.add.reduceat(carried, first) + before) / steps).max())
+    running = np.cumsum(classes.count)
+    shares = (running - (running - classes.count)[classes.starts][classes.klass]) / classes.sizes[classes.klass]
+    is_last = np.append(classes.klass[1:] != classes.klass[:-1], True)
+    start = classes.value
+    stop = np.where(is_last, steps, np.append(classes.value[1:], 0))
+    areas = _stretch(shares, start, stop, table, upto)
+    first = classes.starts
+    bottom = upto[classes.value[first]]  # until its first value a class has nothing
+    return float(((np.add.reduceat(areas, first) + bottom) / steps).max())
 
 
-def _stretch(own: Floats, start: Longs, stop: Longs, table: Floats, upto: Floats) -> Floats:
+def _stretch(shares: Floats, start: Longs, stop: Longs, table: Floats, upto: Floats) -> Floats:
     """The sum of |own - table[i]| for start <= i < stop; the table rises."""
     stop = np.maximum(start, stop)
-    turn = np.clip(np.searchsorted(table, own), start, stop)
-    below = own * (turn - start) - (upto[turn] - upto[start])
-    above = (upto[stop] - upto[turn]) - own * (stop - turn)
-    return np.asarray(below + above, dtype=np.float64)
+    turn = np.clip(np.searchsorted(table, shares), start, stop)
+    area_below = shares * (turn - start) - (upto[turn] - upto[start])
+    area_above = (upto[stop] - upto[turn]) - shares * (stop - turn)
+    return np.asarray(area_below + area_above, dtype=np.float64)
 
 
-def tree_distance(found: Histogram, tree: Hierarchy) -> float:
+def tree_distance(classes: Histogram, tree: Hierarchy) -> float:
     """The farthest class, values being coded as leaves.
 
     Two leaves are as many levels apart as there are levels on which they differ; so the distance is the mean, over the
     levels below the root, of the equal distance of the values generalized to that level. Per class, not per level,
     is the worst looked for.
     """
-    total = np.zeros(len(found.sizes))
+    total = np.zeros(len(classes.sizes))
     for level in tree.up[:-1]:
-        at = histogram(found.klass, level[found.value], found.count, found.sizes)
-        surplus = at.count / at.sizes[at.klass] - (at.whole / at.sizes.sum())[at.value]
-        total += np.add.reduceat(np.maximum(surplus, 0.0), at.starts)
+        nodes = histogram(classes.klass, level[classes.value], classes.count, classes.sizes)
+        surplus = nodes.count / nodes.sizes[nodes.klass] - (nodes.whole / nodes.sizes.sum())[nodes.value]
+        total += np.add.reduceat(np.maximum(surplus, 0.0), nodes.starts)
     return float((total / tree.height).max())
 
 
-def _ordered(cells: Cells, found: Histogram) -> float | None:
-    order = value_order(cells.column, [cells.labels[code] for code in np.unique(found.value)])
+def _ordered(cells: Cells, classes: Histogram) -> float | None:
+    order = value_order(cells.column, [cells.labels[code] for code in np.unique(classes.value)])
     if order is None:
         return None
-    place = {label: position for position, label in enumerate(order)}
-    moved = np.array([place.get(label, 0) for label in cells.labels], dtype=np.int64)
-    return ordered_distance(histogram(found.klass, moved[found.value], found.count, found.sizes))
+    position_of = {label: position for position, label in enumerate(order)}
+    positions = np.array([position_of.get(label, 0) for label in cells.labels], dtype=np.int64)
+    return ordered_distance(histogram(classes.klass, positions[classes.value], classes.count, classes.sizes))
 
 
 def value_order(column: Column, occurring: Sequence[str]) -> list[str] | None:
-    """The values in their order: as the study lists them, by number or day, or, where it says ordered, by spelling."""
+    """The values as the study lists them, by number or day, or by spelling if they are ordered."""
     present = [label for label in occurring if label != MISSING]
     missing = [MISSING] * (len(present) < len(occurring))
     if column.values is not None:
@@ -178,11 +178,11 @@ def value_order(column: Column, occurring: Sequence[str]) -> list[str] | None:
     return None
 
 
-def _by_hierarchy(cells: Cells, found: Histogram) -> float | None:
+def _by_hierarchy(cells: Cells, classes: Histogram) -> float | None:
     if cells.column.hierarchy is None:
         return None
     tree = cells.column.tree(cells.labels).with_missing()
     leaf = tree.encode(cells.labels)
-    if (leaf[found.value] < 0).any():
+    if (leaf[classes.value] < 0).any():
         return None
-    return tree_distance(histogram(found.klass, leaf[found.value], found.count, found.sizes), tree)
+    return tree_distance(histogram(classes.klass, leaf[classes.value], classes.count, classes.sizes), tree)

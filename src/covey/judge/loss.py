@@ -23,9 +23,8 @@ import numpy as np
 
 from covey.arrays import Floats, Longs
 from covey.judge.diversity import histogram
-from covey.judge.original import Spans, frequencies
 from covey.judge.released import Released, shares, with_range
-from covey.judge.tuples import Tuples
+from covey.judge.tuples import Spans, Tuples, frequencies
 from covey.judge.verdict import Matched, VerifiedLoss
 
 
@@ -53,8 +52,8 @@ def judge_loss(
 def _shares(released: Released, original: Tuples | None, withheld: int) -> tuple[float, float]:
     lm, precision = 0.0, 0.0
     for cells in released.quasi:
-        seen = None if original is None else original.of([cells.column])[0].labels
-        part, level = shares(with_range(cells, seen), cells.labels)
+        labels = None if original is None else original.of([cells.column])[0].labels
+        part, level = shares(with_range(cells, labels), cells.labels)
         codes = cells.codes[released.example]
         lm += _mean(np.array(part)[codes], released.sizes, 1.0, withheld)
         precision += _mean(np.array(level)[codes], released.sizes, 1.0, withheld)
@@ -70,36 +69,36 @@ def _entropies(
 ) -> tuple[float, float, float]:
     em, monotone, entropy = 0.0, 0.0, 0.0
     for cells, span in zip(released.quasi, spans, strict=True):
-        often = frequencies(original, cells.column, span)
-        rows = int(often.sum())
-        inside, unknown = _below(span, often)
-        root_inside, root_unknown = float(rows), _unknown(often)
+        counts = frequencies(original, cells.column, span)
+        rows = int(counts.sum())
+        records, unknown = _below(span, counts)
+        root_inside, root_unknown = float(rows), _unknown(counts)
         codes = cells.codes[released.example]
-        per_row = np.divide(unknown, inside, out=np.zeros_like(unknown), where=inside > 0)
+        per_row = np.divide(unknown, records, out=np.zeros_like(unknown), where=records > 0)
         em += _mean(per_row[codes], released.sizes, root_unknown / root_inside, withheld)
         monotone += _mean(unknown[codes] / rows, released.sizes, root_unknown / rows, withheld)
-        bits = _mean(np.log2(np.maximum(inside, 1))[codes], released.sizes, float(np.log2(root_inside)), withheld)
-        entropy += bits - float(often @ np.log2(np.maximum(often, 1))) / rows
+        bits = _mean(np.log2(np.maximum(records, 1))[codes], released.sizes, float(np.log2(root_inside)), withheld)
+        entropy += bits - float(counts @ np.log2(np.maximum(counts, 1))) / rows
     columns = len(released.quasi)
     return em / columns, monotone / columns, entropy / columns
 
 
-def _below(span: Spans, often: Longs) -> tuple[Floats, Floats]:
+def _below(span: Spans, counts: Longs) -> tuple[Floats, Floats]:
     """For each label how many originals it covers, and that number times H(X | B)."""
-    total = np.concatenate([[0.0], np.cumsum(often)])
-    known = np.concatenate([[0.0], np.cumsum(often * np.log2(np.maximum(often, 1)))])
-    inside = total[span.last + 1] - total[span.first]
-    inside[span.last < span.first] = 0.0
-    own = known[span.last + 1] - known[span.first]
-    return inside, np.where(inside > 0, np.maximum(inside * np.log2(np.maximum(inside, 1)) - own, 0.0), 0.0)
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    sums = np.concatenate([[0.0], np.cumsum(counts * np.log2(np.maximum(counts, 1)))])
+    records = total[span.last + 1] - total[span.first]
+    records[span.last < span.first] = 0.0
+    bits = sums[span.last + 1] - sums[span.first]
+    return records, np.where(records > 0, np.maximum(records * np.log2(np.maximum(records, 1)) - bits, 0.0), 0.0)
 
 
-def _unknown(often: Longs) -> float:
-    rows = float(often.sum())
-    return float(rows * np.log2(rows) - often @ np.log2(np.maximum(often, 1)))
+def _unknown(counts: Longs) -> float:
+    rows = float(counts.sum())
+    return float(rows * np.log2(rows) - counts @ np.log2(np.maximum(counts, 1)))
 
 
 def _minority(released: Released, position: int) -> int:
     cells = released.sensitive[position]
-    found = histogram(released.class_of, cells.codes, released.table.counts, released.sizes)
-    return int(released.rows - np.maximum.reduceat(found.count, found.starts).sum())
+    classes = histogram(released.class_of, cells.codes, released.table.counts, released.sizes)
+    return int(released.rows - np.maximum.reduceat(classes.count, classes.starts).sum())

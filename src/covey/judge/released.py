@@ -20,7 +20,7 @@ from covey.study import Study
 
 @dataclass(frozen=True)
 class Released:
-    """The distinct released rows, and the class of each: the rows that share one generalized quasi tuple, as written.
+    """The distinct released rows, and the class of each: rows with one generalized quasi tuple.
 
     Whoever reads the file can tell `[20, 29]` from `[20, 29] `: such rows do not hide among each other.
     """
@@ -51,14 +51,14 @@ class Released:
 
 
 def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
-    """The release, or InputError: a column is lacking, or some rows have a cell that the study does not know.
+    """The release. Raises InputError for a column that is lacking, or a cell that the study does not know.
 
     Plain columns take part only where rows are to be matched; without that they are looked at one by one.
     """
     source.require([column.name for column in study.released])
     plain = [column.published for column in study.of_role(Role.PLAIN)]
-    wanted = [*(column.published for column in (*study.quasi, *study.sensitive)), *(plain if with_plain else ())]
-    table = _checked(tuples(source, wanted))
+    columns = [*(column.published for column in (*study.quasi, *study.sensitive)), *(plain if with_plain else ())]
+    table = _checked(tuples(source, columns))
     for column in () if with_plain else plain:
         if column.missing != "value" or column.values is not None:
             _checked(tuples(source, [column]))
@@ -68,7 +68,7 @@ def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
         table=table,
         quasi=quasi,
         sensitive=table.of(study.sensitive),
-        carried=table.of([column for column in wanted if column.role is not Role.QUASI]),
+        carried=table.of([column for column in columns if column.role is not Role.QUASI]),
         class_of=class_of,
         example=example,
         sizes=np.bincount(class_of, weights=table.counts).astype(np.int64),
@@ -118,12 +118,12 @@ def _within(tree: Interval, label: str) -> bool:
     ends = tree.ends(label)
     if ends is None:
         return False
-    whole = tree.whole()
-    return whole is None or (whole[0] <= ends[0] and ends[1] <= whole[1])
+    limits = tree.whole()
+    return limits is None or (limits[0] <= ends[0] and ends[1] <= limits[1])
 
 
 def off_steps(released: Released) -> int:
-    """The rows that have an interval whose ends are not two of its column's public steps."""
+    """The number of rows with an interval whose ends are not public steps of its column."""
     bad = np.zeros(len(released.table.counts), dtype=bool)
     for cells in released.quasi:
         tree = cells.column.hierarchy
@@ -133,7 +133,7 @@ def off_steps(released: Released) -> int:
 
 
 def _one_spelling(cells: Cells) -> Cells:
-    """An interval is its two ends, however a release spells them: `[20, 39.0]` and `[20, 39]` are one label."""
+    """One label for an interval in several spellings: `[20, 39.0]` and `[20, 39]`."""
     tree = cells.column.hierarchy
     if not isinstance(tree, Interval):
         return cells
@@ -147,7 +147,7 @@ def _one_spelling(cells: Cells) -> Cells:
 
 
 def with_range(cells: Cells, original: Sequence[str] | None) -> Column:
-    """The column, an interval without a range of its own ranging over the original's values, or the release's."""
+    """The column with a range for its intervals: its own, the original's values', or the release's."""
     tree = cells.column.hierarchy
     if not isinstance(tree, Interval) or (tree.low is not None and tree.high is not None):
         return cells.column
@@ -162,10 +162,10 @@ def shares(column: Column, labels: Sequence[str]) -> tuple[list[float], list[flo
     """
     tree = column.hierarchy
     if isinstance(tree, Hierarchy):
-        whole = column.tree()
-        nodes = [node for label in labels if (node := whole.node(label)) is not None]
-        levels = (whole.level[nodes] / max(whole.height, 1)).tolist()
-        return [_part(whole, node) for node in nodes], levels
+        domain = column.tree()
+        nodes = [node for label in labels if (node := domain.node(label)) is not None]
+        levels = (domain.level[nodes] / max(domain.height, 1)).tolist()
+        return [_part(domain, node) for node in nodes], levels
     parts = [0.0 if label == MISSING or tree is None else min(tree.share(label) or 0.0, 1.0) for label in labels]
     if tree is None or isinstance(tree, Interval | Flat):
         return parts, parts
@@ -185,6 +185,6 @@ def _suppressed(cells: Cells) -> Longs:
 
 
 def is_root(column: Column, label: str) -> bool:
-    """True if a released label says nothing of the value: `*`, or the name that the hierarchy's root has."""
+    """True if a released label says nothing of the value: `*`, or the hierarchy's root."""
     tree = column.hierarchy
     return label == SUPPRESSED or (isinstance(tree, Hierarchy) and label == tree.top and tree.nodes > 1)

@@ -43,36 +43,36 @@ class CountedCells:
 
 
 def count_cells(source: Source, study: Study) -> CountedCells:
-    """Counts the rows that one cell, or two cells, of a release single out; reads the rows once, some at a time."""
+    """Counts the rows that one cell, or two cells, of a release single out. Reads the rows once, some at a time."""
     names = [column.name for column in study.released]
     exact = [column.name for column in study.released if column.role is not Role.QUASI]
     codes, spans = _codes(source, names)
-    one, columns = np.zeros(source.rows, dtype=bool), {}
+    singles, columns = np.zeros(source.rows, dtype=bool), {}
     for name, column, span in zip(names, codes, spans, strict=True):
-        alone = (np.bincount(column, minlength=span) == 1)[column]
-        one |= alone
-        if alone.any():
-            columns[name] = int(alone.sum())
+        unique = (np.bincount(column, minlength=span) == 1)[column]
+        singles |= unique
+        if unique.any():
+            columns[name] = int(unique.sum())
     pairs = list(combinations(range(len(names)), 2))
     only_exact = len(pairs) > MOST_PAIRS or source.rows > MOST_ROWS
-    two, by_pair = one.copy() if len(names) > 1 else np.zeros_like(one), []
+    two, by_pair = singles.copy() if len(names) > 1 else np.zeros_like(singles), []
     for first, second in pairs:
         if only_exact and names[first] not in exact and names[second] not in exact:
             continue
-        alone = _alone(codes[first], codes[second], spans[first], spans[second])
-        two |= alone
-        if rows := int(alone.sum()):
+        unique = _alone(codes[first], codes[second], spans[first], spans[second])
+        two |= unique
+        if rows := int(unique.sum()):
             by_pair.append(SingledPair([names[first], names[second]], rows))
     by_pair.sort(key=lambda pair: (-pair.rows, pair.columns))
     constant = tuple(name for name, span in zip(names, spans, strict=True) if span == 1 and name in exact)
     counted = SingledOut(
-        one=int(one.sum()), two=int(two.sum()), columns=columns, pairs=by_pair[:_LISTED], only_exact=only_exact
+        one=int(singles.sum()), two=int(two.sum()), columns=columns, pairs=by_pair[:_LISTED], only_exact=only_exact
     )
     return CountedCells(counted, constant)
 
 
 def _codes(source: Source, names: Sequence[str]) -> tuple[Ints, list[int]]:
-    """Each cell as a code of its column's texts, columns x rows, and how many texts each column has.
+    """The cells as codes of each column's texts, and the number of texts of each column.
 
     Codes that would take much memory lie in a file.
     """
@@ -82,25 +82,25 @@ def _codes(source: Source, names: Sequence[str]) -> tuple[Ints, list[int]]:
             codes: Ints = np.memmap(file, dtype=np.int32, mode="w+", shape=shape)
     else:
         codes = np.empty(shape, dtype=np.int32)
-    known: list[dict[str, int]] = [{} for _ in names]
+    codes_of: list[dict[str, int]] = [{} for _ in names]
     start = 0
     for batch in source.batches(names):
         stop = start + batch.num_rows
-        for place, code_of in enumerate(known):
-            texts = batch.column(place).fill_null("").dictionary_encode()
+        for index, code_of in enumerate(codes_of):
+            texts = batch.column(index).fill_null("").dictionary_encode()
             lookup = [code_of.setdefault(text, len(code_of)) for text in texts.dictionary.to_pylist()]
-            codes[place, start:stop] = np.array(lookup, dtype=np.int32)[np.asarray(texts.indices)]
+            codes[index, start:stop] = np.array(lookup, dtype=np.int32)[np.asarray(texts.indices)]
         start = stop
-    return codes, [len(code_of) for code_of in known]
+    return codes, [len(code_of) for code_of in codes_of]
 
 
-def _alone(first: Ints, second: Ints, span: int, other: int) -> Bits:
+def _alone(first: Ints, second: Ints, span: int, second_span: int) -> Bits:
     """The rows whose pair of cells no other row has."""
-    pair = first.astype(np.int64) * other + second
-    if span * other <= max(_DENSE * len(pair), _LEAST_DENSE):
+    pair = first.astype(np.int64) * second_span + second
+    if span * second_span <= max(_DENSE * len(pair), _LEAST_DENSE):
         return np.asarray((np.bincount(pair, minlength=1) == 1)[pair])
-    _, where, counts = np.unique(pair, return_inverse=True, return_counts=True)
-    return np.asarray((counts == 1)[where.reshape(-1)])
+    _, index, counts = np.unique(pair, return_inverse=True, return_counts=True)
+    return np.asarray((counts == 1)[index.reshape(-1)])
 
 
 def not_allowed(study: Study, columns: Collection[str]) -> list[str]:
@@ -109,7 +109,7 @@ def not_allowed(study: Study, columns: Collection[str]) -> list[str]:
 
 
 def require_nobody(study: Study, counted: SingledOut) -> Iterator[Requirement]:
-    """No row is singled out by one published cell, but in columns that the study allows with a reason."""
+    """Requires that no published cell singles out a row, but in columns that the study allows."""
     refused = not_allowed(study, counted.columns)
     for name in refused:
         yield Requirement(NAME, name, "at most", 0, counted.columns[name], met=False, detail=ADVICE)
@@ -122,7 +122,7 @@ def require_nobody(study: Study, counted: SingledOut) -> Iterator[Requirement]:
 
 
 def refusal(study: Study, counted: SingledOut) -> str | None:
-    """The sentence for a release that may not be published, with the columns' names; None where it may."""
+    """The sentence for a release that may not be published, with the columns' names. None where it may."""
     refused = not_allowed(study, counted.columns)
     if not refused:
         return None
@@ -131,7 +131,7 @@ def refusal(study: Study, counted: SingledOut) -> str | None:
 
 
 def kept(study: Study, lm: float, constant: Collection[str]) -> float:
-    """The mean over all columns but identifiers, keys and constants: 1 - LM of a quasi column, 1 of an exact one.
+    """The mean over published columns: 1 - LM of a quasi column, 1 of an exact one.
 
     A column that waits for an answer counts, and is 0.
     """
@@ -142,13 +142,13 @@ def kept(study: Study, lm: float, constant: Collection[str]) -> float:
 
 
 def linked(released: Released, original: Tuples) -> float:
-    """The part of the original's rows whose exact published cells, one or two, one released row alone has."""
-    owns = original.of([cells.column for cells in released.carried])
-    columns = [aligned(cells, own) for cells, own in zip(released.carried, owns, strict=True)]
+    """The part of the original's rows that one or two exact published cells link to one row."""
+    originals = original.of([cells.column for cells in released.carried])
+    columns = [aligned(cells, origin) for cells, origin in zip(released.carried, originals, strict=True)]
     rows = len(released.table.counts)
-    found = np.zeros(len(original.counts), dtype=bool)
-    for chosen in [*((column,) for column in columns), *combinations(columns, 2)]:
-        group, first = alike(chosen, rows + len(original.counts))
+    mask = np.zeros(len(original.counts), dtype=bool)
+    for subset in [*((column,) for column in columns), *combinations(columns, 2)]:
+        group, first = alike(subset, rows + len(original.counts))
         borne = np.bincount(group[:rows], weights=released.table.counts, minlength=len(first))
-        found |= (borne == 1)[group[rows:]]
-    return float(original.counts[found].sum() / original.rows)
+        mask |= (borne == 1)[group[rows:]]
+    return float(original.counts[mask].sum() / original.rows)

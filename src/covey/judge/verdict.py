@@ -23,13 +23,13 @@ class Requirement(msgspec.Struct, frozen=True):
     detail: str = ""
 
     def __str__(self) -> str:
-        of = f" of {self.column!r}" if self.column is not None else ""
-        reached = "it cannot be computed" if self.reached is None else f"it is {self.reached:.6g}"
-        return f"{self.name}{of} must be {self.bound} {self.asked:.6g} but {reached}{self.detail}"
+        subject = f" of {self.column!r}" if self.column is not None else ""
+        result = "it cannot be computed" if self.reached is None else f"it is {self.reached:.6g}"
+        return f"{self.name}{subject} must be {self.bound} {self.asked:.6g} but {result}{self.detail}"
 
 
 class Diversity(msgspec.Struct, frozen=True):
-    """The l and t of one sensitive column; each figure is that of the worst class.
+    """The l and t of one sensitive column. Each figure is that of the worst class.
 
     `recursive` is the largest l for which every class is recursively (c, l)-diverse, 0 if there is none.
     A distance is absent where it has no meaning: no order, or no hierarchy of the values.
@@ -47,7 +47,7 @@ class Diversity(msgspec.Struct, frozen=True):
 
 
 class Risk(msgspec.Struct, frozen=True):
-    """The chance that one attacker finds a person: at worst, on average, and the share of rows above 1/k."""
+    """The chance that one attacker finds a person: highest, average, and the share above 1/k."""
 
     highest: float
     average: float
@@ -55,7 +55,7 @@ class Risk(msgspec.Struct, frozen=True):
 
 
 class Risks(msgspec.Struct, frozen=True):
-    """Three attackers: one who knows that the person is in the release, one who does not, one who wants many."""
+    """Three attackers: the prosecutor, the journalist, and the marketer, who wants many people."""
 
     prosecutor: Risk
     journalist: Risk
@@ -87,7 +87,7 @@ class Matched(msgspec.Struct, frozen=True):
 
 
 class Verdict(Shown, msgspec.Struct, frozen=True):
-    """The judge's answer: every requirement and the figure reached; `answer` is yes only if all are met."""
+    """The judge's answer: every requirement and the figure reached. `answer` is yes only if all are met."""
 
     release: str
     study: str

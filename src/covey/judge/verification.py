@@ -11,11 +11,10 @@ from covey.arrays import Longs
 from covey.hierarchy import Interval
 from covey.judge.diversity import judge_diversity
 from covey.judge.loss import judge_loss
-from covey.judge.original import Original, Spans, read_original, spans
-from covey.judge.presence import judge_presence
 from covey.judge.released import Released, off_steps, read_release
-from covey.judge.risk import judge_risk
+from covey.judge.risk import judge_presence, judge_risk
 from covey.judge.singled_out import MOST_PAIRS, MOST_ROWS, count_cells, kept, linked, require_nobody
+from covey.judge.tuples import Original, Spans, read_original, spans
 from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
 from covey.sources import Data, Source, connect
@@ -31,7 +30,7 @@ _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 def verify(
     release: Data | Source, study: StudyLike, original: Data | None = None, providers: Mapping[str, Data] | None = None
 ) -> Verdict:
-    """Judges a release from the files alone: does it keep what the study asks, and what has it lost?
+    """Judges from the files alone if a release keeps what the study asks, and what is lost.
 
     With the tables of providers, by party, also how many of their users are in it (delta).
 
@@ -39,21 +38,21 @@ def verify(
     the original.
     """
     study = Study.of(study)
-    source, shown = connect(release, counted=True), providers or {}
-    with_plain = original is not None or _exact_presence(study, shown)
-    return judge(source, read_release(source, study, with_plain=with_plain), study, original, shown)
+    source, tables = connect(release, counted=True), providers or {}
+    with_plain = original is not None or _exact_presence(study, tables)
+    return judge(source, read_release(source, study, with_plain=with_plain), study, original, tables)
 
 
 def judge(
-    source: Source, released: Released, study: Study, original: Data | None = None, shown: Mapping[str, Data] = _NONE
+    source: Source, released: Released, study: Study, original: Data | None = None, tables: Mapping[str, Data] = _NONE
 ) -> Verdict:
-    """The same of a release that has been read; `shown` are the tables of providers."""
+    """The same of a release that has been read; `tables` are the tables of providers."""
     against = None if original is None else read_original(connect(original, counted=True), study)
-    places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
-    matched = None if against is None else _match(released, against, places)
+    label_spans = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
+    matched = None if against is None else _match(released, against, label_spans)
     diversity = _diversity(released, study.privacy)
-    presence, counted = judge_presence(released, study, shown), count_cells(source, study)
-    loss = judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched)
+    presence, counted = judge_presence(released, study, tables), count_cells(source, study)
+    loss = judge_loss(released, study.privacy.k, None if against is None else against.table, label_spans, matched)
     requirements = (
         *_requirements(source, study, released, diversity, matched),
         *_of_presence(study, presence),
@@ -75,11 +74,11 @@ def judge(
         suppressed_rows=int(released.sizes[suppressed == len(study.quasi)].sum()),
         suppressed_cells=int(suppressed @ released.sizes),
         diversity=diversity,
-        risk=judge_risk(released.sizes, study.privacy.k, _meant(released, against, places)),
+        risk=judge_risk(released.sizes, study.privacy.k, _meant(released, against, label_spans)),
         loss=loss,
         original=matched,
         absent=dict(_absent(study, diversity, matched)),
-        notes=tuple(_notes(study, shown, matched, counted.singled_out)),
+        notes=tuple(_notes(study, tables, matched, counted.singled_out)),
     )
 
 
@@ -88,32 +87,32 @@ def _exact_presence(study: Study, providers: Mapping[str, Data]) -> bool:
 
 
 def _of_presence(study: Study, presence: Mapping[tuple[str, ...], float]) -> Iterator[Requirement]:
-    """For the providers whose tables were given the largest part of their users behind a label that is released."""
-    for providers, reached in presence.items():
-        asked = 1.0 if study.privacy.delta is None else study.privacy.delta
-        yield _at_most(f"delta for {' and '.join(map(repr, providers))}", reached, asked)
+    """The largest part of the users behind a released label, for providers whose tables were given."""
+    for providers, share in presence.items():
+        limit = 1.0 if study.privacy.delta is None else study.privacy.delta
+        yield _at_most(f"delta for {' and '.join(map(repr, providers))}", share, limit)
 
 
-def _match(released: Released, against: Original, places: list[Spans]) -> Matched:
+def _match(released: Released, against: Original, label_spans: list[Spans]) -> Matched:
     from covey.judge.matching import unmatched
 
-    left = unmatched(released, against.table, places)
+    without_original = unmatched(released, against.table, label_spans)
     rows = against.table.rows
     return Matched(
         rows=rows,
         dropped=against.dropped,
-        unmatched=left,
-        withheld=rows - (released.rows - left),
+        unmatched=without_original,
+        withheld=rows - (released.rows - without_original),
         linked=linked(released, against.table),
     )
 
 
-def _meant(released: Released, against: Original | None, places: list[Spans]) -> Longs | None:
+def _meant(released: Released, against: Original | None, label_spans: list[Spans]) -> Longs | None:
     if against is None:
         return None
     from covey.judge.matching import meant
 
-    return meant(released, against.table, places)
+    return meant(released, against.table, label_spans)
 
 
 def _diversity(released: Released, privacy: Privacy) -> tuple[Diversity, ...]:
@@ -132,8 +131,8 @@ def _requirements(
     yield _at_least("k", None, privacy.k, int(released.sizes.min()))
     if any(isinstance(column.hierarchy, Interval) for column in study.quasi):
         yield _at_most("rows with an interval whose ends are no public steps", off_steps(released), 0)
-    for column, found in zip(study.sensitive, diversity, strict=True):
-        yield from _of_sensitive(column, found, study)
+    for column, figures in zip(study.sensitive, diversity, strict=True):
+        yield from _of_sensitive(column, figures, study)
     withheld = 0
     if matched is not None:
         withheld = matched.withheld
@@ -141,54 +140,54 @@ def _requirements(
         if not _may_withhold_more(study):
             yield _at_most("withheld originals", withheld, privacy.k - 1)
     if study.suppression < 1:
-        lost = int(released.sizes[released.suppressed == len(study.quasi)].sum()) + withheld
+        suppressed = int(released.sizes[released.suppressed == len(study.quasi)].sum()) + withheld
         yield _at_most(
-            "the suppressed or withheld part of the rows", lost / (released.rows + withheld), study.suppression
+            "the suppressed or withheld part of the rows", suppressed / (released.rows + withheld), study.suppression
         )
 
 
 def _no_other_columns(source: Source, study: Study) -> Requirement:
-    wanted = {column.name for column in study.released}
-    other = [name for name in source.columns if name not in wanted]
+    released = {column.name for column in study.released}
+    extra = [name for name in source.columns if name not in released]
     role = {column.name: str(column.role) for column in study.columns}
-    named = ", ".join(f"{name!r} ({role.get(name, 'not in the study')})" for name in other)
-    return _at_most("columns that must not be released", len(other), 0, f": {named}" if other else "")
+    listing = ", ".join(f"{name!r} ({role.get(name, 'not in the study')})" for name in extra)
+    return _at_most("columns that must not be released", len(extra), 0, f": {listing}" if extra else "")
 
 
 def _one_spelling(released: Released) -> Iterator[Requirement]:
-    """A label in two spellings (a space more, 37 and 37.0) marks rows that are to look alike."""
+    """Requires one spelling of each label: two (37 and 37.0) mark rows that should look alike."""
     for cells in released.quasi:
-        if (more := cells.spellings - len(np.unique(cells.codes))) > 0:
-            how = ": a reader of the file can tell such rows apart, so that they are no class; write the release anew"
-            yield _at_most("further spellings of labels", more, 0, how, cells.column.name)
+        if (surplus := cells.spellings - len(np.unique(cells.codes))) > 0:
+            advice = (
+                ": a reader of the file can tell such rows apart, so that they are no class; write the release anew"
+            )
+            yield _at_most("further spellings of labels", surplus, 0, advice, cells.column.name)
 
 
-def _of_sensitive(column: Column, found: Diversity, study: Study) -> Iterator[Requirement]:
-    asked, near, privacy = study.l_of(column), study.t_of(column), study.privacy
-    if asked is not None:
-        reached = {"distinct": found.distinct, "frequency": found.frequency, "entropy": found.entropy}
+def _of_sensitive(column: Column, figures: Diversity, study: Study) -> Iterator[Requirement]:
+    l_limit, t_limit, privacy = study.l_of(column), study.t_of(column), study.privacy
+    if l_limit is not None:
+        l_figures = {"distinct": figures.distinct, "frequency": figures.frequency, "entropy": figures.entropy}
         kind = privacy.diversity
-        yield _at_least(f"l ({kind})", column.name, asked, reached[kind])
+        yield _at_least(f"l ({kind})", column.name, l_limit, l_figures[kind])
         if privacy.c is not None:
-            yield _at_least(f"l (recursive, c = {privacy.c:g})", column.name, math.ceil(asked), found.recursive)
-    if near is not None:
-        far = {"equal": found.t_equal, "ordered": found.t_ordered, "hierarchy": found.t_hierarchy}
-        yield _at_most(f"t ({column.distance})", far[column.distance], near, column=column.name)
+            yield _at_least(f"l (recursive, c = {privacy.c:g})", column.name, math.ceil(l_limit), figures.recursive)
+    if t_limit is not None:
+        t_figures = {"equal": figures.t_equal, "ordered": figures.t_ordered, "hierarchy": figures.t_hierarchy}
+        yield _at_most(f"t ({column.distance})", t_figures[column.distance], t_limit, column=column.name)
 
 
-def _at_least(name: str, column: str | None, asked: float, reached: float) -> Requirement:
-    return Requirement(name, column, "at least", asked, reached, reached >= asked - _SLACK)
+def _at_least(name: str, column: str | None, limit: float, figure: float) -> Requirement:
+    return Requirement(name, column, "at least", limit, figure, figure >= limit - _SLACK)
 
 
-def _at_most(
-    name: str, reached: float | None, asked: float, detail: str = "", column: str | None = None
-) -> Requirement:
-    met = reached is not None and reached <= asked + _SLACK
-    return Requirement(name, column, "at most", asked, reached, met, detail)
+def _at_most(name: str, figure: float | None, limit: float, detail: str = "", column: str | None = None) -> Requirement:
+    met = figure is not None and figure <= limit + _SLACK
+    return Requirement(name, column, "at most", limit, figure, met, detail)
 
 
 def _may_withhold_more(study: Study) -> bool:
-    """True if a protocol may withhold k rows or more: they keep k, but not l, or not what insiders may see."""
+    """True if a protocol may withhold k rows or more because they break another condition than k."""
     privacy = study.privacy
     insider = (k_insider(study) or 1) > 1 or privacy.l_insider is not None or privacy.most_of_a_class is not None
     return study.declared is not None and study.declared.withholds and (privacy.l is not None or insider)
@@ -201,12 +200,12 @@ def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | N
             yield f"loss.{measure}", "it needs the original's frequencies: give --original"
     elif matched.unmatched:
         yield "loss.entropy", "some released rows have no original of their own"
-    for column, found in zip(study.sensitive, diversity, strict=True):
-        if found.t_ordered is None:
+    for column, figures in zip(study.sensitive, diversity, strict=True):
+        if figures.t_ordered is None:
             yield f"{column.name}.t_ordered", "the values have no order: list them under `values`, or give a type"
-        if found.t_hierarchy is None:
-            why = "the column has no hierarchy" if column.hierarchy is None else "some values are not in its hierarchy"
-            yield f"{column.name}.t_hierarchy", why
+        if figures.t_hierarchy is None:
+            note = "the column has no hierarchy" if column.hierarchy is None else "some values are not in its hierarchy"
+            yield f"{column.name}.t_hierarchy", note
 
 
 def _notes(study: Study, providers: Mapping[str, Data], matched: Matched | None, counted: SingledOut) -> Iterator[str]:
@@ -221,10 +220,10 @@ def _notes(study: Study, providers: Mapping[str, Data], matched: Matched | None,
             f"{matched.withheld:,} originals are withheld, k or more: the protocol withholds rows that keep k but not "
             "what else the study asks for, such as l or k_insider; suppression in [utility] limits their part"
         )
-    lacking = [party.name for party in study.holders if party.name not in providers]
-    if privacy.delta is not None and lacking:
+    missing = [party.name for party in study.holders if party.name not in providers]
+    if privacy.delta is not None and missing:
         yield (
-            f"delta is about whose users are in the release: give the table of {' and '.join(map(repr, lacking))} "
+            f"delta is about whose users are in the release: give the table of {' and '.join(map(repr, missing))} "
             "(--provider PARTY=DATA), each by itself where no one may see both, or read the run's ledger"
         )
     for name in ("site_l", *OF_INSIDERS):

@@ -9,15 +9,13 @@ duck      DuckDB, out of core: files, and the writing of releases
 postgres  a table that stays on a PostgreSQL server
 spark     a table that stays on Apache Spark
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
-parquetfile  Parquet files judged before they are read
-packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
-foreign   the process of its own in which they are read
-frames    pandas, Polars and Arrow tables in, and the same kind out
+parquetfile  Parquet files judged before they are read, and a release written as several
+packages  frames in and out; files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
+foreign   the process of its own in which these files are read
 release   a released table, sorted by content and written atomically
-parts     a release in several Parquet files
 """
 
-from covey.sources.frames import Frame, as_given, like, to_arrow
+from covey.sources.packages import Frame, as_given, like, to_arrow
 from covey.sources.release import arrange, canonical_csv, export, write_release
 from covey.sources.source import Data, Source, connect
 

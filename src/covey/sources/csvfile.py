@@ -54,10 +54,10 @@ def look(path: Path, *, read: bool = True) -> Look:
         raise InputError(f"{path}: is empty; a table has a header and at least one row")
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path}: is UTF-16; add --encoding utf-16, or save it as UTF-8")
-    found = _format(path, _decoded(path, sample))
+    dialect = _format(path, _decoded(path, sample))
     if read:
-        _refuse_cells(path, cells[found.separator])
-    return found
+        _refuse_cells(path, cells[dialect.separator])
+    return dialect
 
 
 def read_encoded(path: Path, encoding: str) -> pa.Table:
@@ -66,9 +66,9 @@ def read_encoded(path: Path, encoding: str) -> pa.Table:
         if not codecs.lookup(encoding)._is_text_encoding:
             raise LookupError
         with _readable(path), _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
-            found = _format(path, text.read(_SAMPLE).removeprefix("\ufeff"))
+            dialect = _format(path, text.read(_SAMPLE).removeprefix("\ufeff"))
         with _readable(path), _opened(path) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
-            return _table(path, found, _lines(path, text, encoding))
+            return _table(path, dialect, _lines(path, text, encoding))
     except LookupError:
         raise InputError(f"{path}: {encoding!r} is no encoding; try cp1252, latin-1 or utf-16") from None
     except UnicodeError:
@@ -89,11 +89,11 @@ def _lines(path: Path, text: io.TextIOWrapper, encoding: str) -> Iterator[str]:
         yield line
 
 
-def _table(path: Path, found: Look, lines: Iterator[str]) -> pa.Table:
+def _table(path: Path, dialect: Look, lines: Iterator[str]) -> pa.Table:
     """The cells below the header, taken some at a time."""
-    reader = csv.reader(lines, delimiter=found.separator, strict=True)
-    schema = pa.schema([(name, pa.string()) for name in found.header])
-    columns: list[list[str]] = [[] for _ in found.header]
+    reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
+    schema = pa.schema([(name, pa.string()) for name in dialect.header])
+    columns: list[list[str]] = [[] for _ in dialect.header]
     parts, size = [], 0
     try:
         next(reader)
@@ -106,7 +106,7 @@ def _table(path: Path, found: Look, lines: Iterator[str]) -> pa.Table:
             _refuse_cells(path, size)
             if len(columns[0]) == _ROWS:
                 parts.append(pa.record_batch([pa.array(column) for column in columns], schema=schema))
-                columns = [[] for _ in found.header]
+                columns = [[] for _ in dialect.header]
     except csv.Error:
         raise InputError(f"{path}, line {reader.line_num}: cannot be read; check its quotes") from None
     parts.append(pa.record_batch([pa.array(column, pa.string()) for column in columns], schema=schema))
@@ -119,21 +119,21 @@ def _undecodable(path: Path, encoding: str) -> int:
     with _opened(path) as stream:
         try:
             while chunk := stream.read(1 << 10):
-                before = decoder.getstate()
+                state = decoder.getstate()
                 line += decoder.decode(chunk).count("\n")
         except UnicodeError:
             with contextlib.suppress(UnicodeError):
-                decoder.setstate(before)
+                decoder.setstate(state)
                 for byte in chunk:
                     line += decoder.decode(bytes([byte])).count("\n")
     return line
 
 
 def _refuse_cells(path: Path, size: int) -> None:
-    """Raises InputError for cells that take more than memory allows, or than a packed file of this size may hold."""
+    """Raises InputError for cells that take more than memory, or a packed file, may hold."""
     bounds.refuse_above(str(path), size)
-    if path.suffix == ".gz" and size > (most := 2 * bounds.cells(path.stat().st_size)):
-        raise bounds.above(str(path), f"holds more than {most / 1e6:,.0f} MB of cells")
+    if path.suffix == ".gz" and size > (limit := 2 * bounds.cells(path.stat().st_size)):
+        raise bounds.above(str(path), f"holds more than {limit / 1e6:,.0f} MB of cells")
 
 
 def _long_line(path: Path, line: int) -> InputError:
@@ -185,8 +185,8 @@ def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes], *, read: bool) 
             raise bounds.above(str(path), f"unpacks to more than {bounds.unpacked(packed) / 1e6:,.0f} MB")
         if read:
             bounds.refuse_above(str(path), size)
-        if (at := chunk.find(b"\0")) >= 0:
-            number = lines + chunk.count(b"\n", 0, at)
+        if (position := chunk.find(b"\0")) >= 0:
+            number = lines + chunk.count(b"\n", 0, position)
             raise InputError(f"{path}, line {number}: has a NUL byte; the file is damaged or not text")
         end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
         line = len(chunk) - end - 1 + (line if end < 0 else 0)
@@ -208,7 +208,7 @@ def _decoded(path: Path, sample: bytes) -> str:
 
 
 def _separator(text: str) -> str:
-    """The separator under which most lines have as many cells as the header, and more than one."""
+    """The separator with which most lines have as many cells as the header, above one."""
     best, score = ",", 0.0
     for separator in SEPARATORS:
         try:
@@ -242,11 +242,11 @@ def _judge_names(path: Path, names: tuple[str, ...]) -> None:
         raise bounds.above(f"{path}, line 1", f"has more than {bounds.columns():,} columns")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        places = [str(place) for place, name in enumerate(names, start=1) if name == repeated[0]]
+        numbers = [str(number) for number, name in enumerate(names, start=1) if name == repeated[0]]
         raise InputError(
-            f"{path}, line 1: two columns are named {repeated[0]!r}, in the places {listed(places)}; rename one"
+            f"{path}, line 1: two columns are named {repeated[0]!r}, in the places {listed(numbers)}; rename one"
         )
     alike: dict[str, str] = {}
     for name in names:
-        if (other := alike.setdefault(name.casefold(), name)) != name:
-            raise InputError(f"{path}, line 1: columns {other!r} and {name!r} differ only in capitals; rename one")
+        if (twin := alike.setdefault(name.casefold(), name)) != name:
+            raise InputError(f"{path}, line 1: columns {twin!r} and {name!r} differ only in capitals; rename one")

@@ -42,7 +42,7 @@ _NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DE
 
 
 class Duck:
-    """An engine of our own on this machine, with its private folder; both go when nobody holds it any more."""
+    """An engine of our own on this machine, with its private folder. Both go when nobody holds it any more."""
 
     def __init__(self, name: str, scratch: Path) -> None:
         self.name = name
@@ -77,22 +77,24 @@ class Duck:
         finally:
             self.connection.unregister("ours")
 
-    def write(self, target: Path, columns: ReleasedColumns, dealt: str, *, drawn: bool) -> None:
-        """Writes rows, of which `dealt` has the class and the carried cells, with their labels, sorted by content.
+    def write(self, target: Path, columns: ReleasedColumns, source: str, *, shuffled: bool) -> None:
+        """Writes the rows of `source` with the labels of their classes and cells, sorted by content.
 
-        With `drawn` each row gets a random key, and they are sorted by that.
+        With `shuffled` each row gets a random key, and they are sorted by that.
         """
-        shown = self._give_classes(columns.classes)
+        names = self._give_classes(columns.classes)
         joins = ["JOIN classes ON dealt.class = classes.class"]
-        for place, (column, labels) in enumerate(columns.mapped.items()):
-            self._give_labels(f"n{place}", {"label": [guarded(label) for label in labels]}, len(labels), "code")
-            joins.append(f"JOIN n{place} ON dealt.p{place} = n{place}.code")
-            shown[column] = f"n{place}.label"
+        for index, (column, labels) in enumerate(columns.mapped.items()):
+            self._give_labels(f"n{index}", {"label": [guarded(label) for label in labels]}, len(labels), "code")
+            joins.append(f"JOIN n{index} ON dealt.p{index} = n{index}.code")
+            names[column] = f"n{index}.label"
         for number, (column, function) in enumerate(columns.read.items()):
             self._register(f"read{number}", function)
-            shown[column] = f"read{number}(dealt.p{number + len(columns.mapped)})"
-        chosen = ", ".join(f"{shown[column]} AS {DuckRows.quoted(column)}" for column in columns.released)
-        query = f"SELECT {chosen} FROM ({dealt}) AS dealt {' '.join(joins)} ORDER BY {'random()' if drawn else 'ALL'}"
+            names[column] = f"read{number}(dealt.p{number + len(columns.mapped)})"
+        fields = ", ".join(f"{names[column]} AS {DuckRows.quoted(column)}" for column in columns.released)
+        query = (
+            f"SELECT {fields} FROM ({source}) AS dealt {' '.join(joins)} ORDER BY {'random()' if shuffled else 'ALL'}"
+        )
         self.run(
             f"COPY ({query}) TO {as_literal(str(target))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)"
         )
@@ -100,14 +102,14 @@ class Duck:
     def _give_classes(self, classes: Mapping[str, tuple[Sequence[str], Ints | Longs]]) -> dict[str, str]:
         """Takes each class's labels; the expression of each quasi column's label."""
         texts = {
-            f"l{place}": [guarded(labels[each]) for each in code.tolist()]
-            for place, (labels, code) in enumerate(classes.values())
+            f"l{index}": [guarded(labels[node]) for node in code.tolist()]
+            for index, (labels, code) in enumerate(classes.values())
         }
         self._give_labels("classes", texts, max(map(len, texts.values()), default=0), "class")
-        return {column: f"classes.l{place}" for place, column in enumerate(classes)}
+        return {column: f"classes.l{index}" for index, column in enumerate(classes)}
 
     def _give_labels(self, name: str, texts: Mapping[str, list[str]], number: int, key: str) -> None:
-        """A table of labels by number, of types that sort as the labels' bytes do and take a few bytes a cell."""
+        """A table of labels by number, of types that sort as the labels' bytes do."""
         kinds = {}
         for column, labels in texts.items():
             kinds[column] = f"{name}_{column}"
@@ -118,12 +120,12 @@ class Duck:
         self.give(name, {key: pa.array(np.arange(number)), **columns}, kinds)
 
     def _register(self, name: str, read: Callable[[str | None], str]) -> None:
-        """A function of the engine that reads the cells of a batch, each distinct text once."""
+        """A function of the engine that reads the cells of a batch."""
 
         def of_batch(cells: pa.ChunkedArray) -> pa.Array:
-            whole = cells.combine_chunks().dictionary_encode()
-            texts = pa.array([guarded(read(text)) for text in whole.dictionary.to_pylist()], pa.string())
-            return texts.take(whole.indices)
+            encoded = cells.combine_chunks().dictionary_encode()
+            texts = pa.array([guarded(read(text)) for text in encoded.dictionary.to_pylist()], pa.string())
+            return texts.take(encoded.indices)
 
         self.connection.create_function(name, of_batch, ["VARCHAR"], "VARCHAR", type="arrow")  # type: ignore[call-overload]
 
@@ -167,22 +169,22 @@ class DuckRows(WritableRows):
             self._order = ("given.filename", "given.file_row_number")
             described = self._duck.explained(lambda: self._duck.connection.execute("DESCRIBE given").fetchall())
             kinds = {str(row[0]): str(row[1]) for row in described}
-            for own in ("filename", "file_row_number"):
-                kinds.pop(own)
+            for column in ("filename", "file_row_number"):
+                kinds.pop(column)
         elif path.suffix.lower() in (".csv", ".gz", ".tsv", ".txt") and path.is_file():
             self._files = [path]
-            found = look(path, read=False)
+            dialect = look(path, read=False)
             refuse_patterns(self._files)
-            self._hold(found.header, (), ())  # refuses two columns of one name, before the engine renames one
-            cells = ", ".join(f"{as_literal(name)}: 'VARCHAR'" for name in found.header)
+            self._hold(dialect.header, (), ())  # refuses two columns of one name, before the engine renames one
+            cells = ", ".join(f"{as_literal(name)}: 'VARCHAR'" for name in dialect.header)
             self._duck.run(
                 "CREATE VIEW given AS SELECT *, row_number() OVER () AS file_row_number "
                 f"FROM read_csv({as_literal(str(path))}, "
-                f"auto_detect = false, header = true, delim = {as_literal(found.separator)}, quote = '\"', "
+                f"auto_detect = false, header = true, delim = {as_literal(dialect.separator)}, quote = '\"', "
                 f"escape = '\"', columns = {{{cells}}}, max_line_size = {bounds.cell()}, hive_partitioning = false)"
             )
             self._order = ("given.file_row_number",)
-            kinds = dict.fromkeys(found.header, "VARCHAR")
+            kinds = dict.fromkeys(dialect.header, "VARCHAR")
         else:
             raise InputError(f"{path}: rows can stay in the engine for CSV and Parquet; give one of these")
         floating = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE", "REAL")]
@@ -195,12 +197,12 @@ class DuckRows(WritableRows):
     def state(self, columns: Sequence[str]) -> bytes:
         """A hash of the files' sizes and times of change."""
         try:
-            said = [
-                (str(file), (found := file.stat()).st_size, found.st_mtime_ns, found.st_ino) for file in self._files
+            facts = [
+                (str(file), (status := file.stat()).st_size, status.st_mtime_ns, status.st_ino) for file in self._files
             ]
         except OSError as error:
             raise InputError(f"{self.name}: has changed while it was read ({error.strerror}); run it again") from None
-        return hashlib.sha256(repr(said).encode()).digest()
+        return hashlib.sha256(repr(facts).encode()).digest()
 
     def _arrow(self, query: str, texts: Collection[str] = ()) -> pa.Table:
         return self._duck.arrow(query)
@@ -211,11 +213,11 @@ class DuckRows(WritableRows):
     def _keep(self, name: str, query: str) -> None:
         self._duck.run(f"CREATE OR REPLACE TABLE {name} AS {query}")
 
-    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
+    def _dealing_order(self, cells: Sequence[str]) -> Sequence[str]:
         return self._order
 
-    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
-        self._duck.write(target, released.columns, self._dealt(released), drawn=drawn)
+    def write(self, target: Path, released: ReleasedRows, *, shuffled: bool) -> None:
+        self._duck.write(target, released.columns, self._dealt(released), shuffled=shuffled)
 
 
 def _end(connection: duckdb.DuckDBPyConnection, folder: str) -> None:

@@ -42,7 +42,7 @@ class Spellings:
 
 @dataclass(frozen=True)
 class GroupedColumns:
-    """The columns whose codes make a tuple, and those without whose value a row is dropped."""
+    """The columns whose codes make a tuple, and those in which a row needs a value."""
 
     names: Sequence[str]
     dropping: Mapping[str, int]
@@ -92,21 +92,21 @@ class EngineRows(ABC):
 
     @abstractmethod
     def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
-        """Makes a table of the engine from columns of ours, in place of an earlier one of the name."""
+        """Makes a table of the engine from our columns, in place of an earlier one."""
 
     @abstractmethod
     def _keep(self, name: str, query: str) -> None:
         """Makes a table of the engine from a query, so that it is answered once."""
 
     def _hold(self, header: Sequence[str], floating: Collection[str], numeric: Collection[str]) -> None:
-        """Takes note of the columns of the table, which the engine has under the name `given`."""
+        """Notes the columns of the table, which the engine has under the name `given`."""
         self.columns = tuple(clean(name) for name in header)
         refuse_repeated(self.name, self.columns)
         self._raw = {clean(name): self._as_text(name, name in floating) for name in header}
         self.numeric = frozenset(clean(name) for name in numeric)
 
     def _as_text(self, name: str, floating: bool) -> str:
-        """The expression of a column's cell as text; what has no value, and a floating NaN, is the empty text."""
+        """The expression of a column's cell as text. What has no value, and a floating NaN, is the empty text."""
         column = f"given.{self.quoted(name)}"
         if floating:
             column = f"CASE WHEN {self.NAN.format(column)} THEN NULL ELSE {column} END"
@@ -118,7 +118,7 @@ class EngineRows(ABC):
         return as_name(column)
 
     def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
-        """Raises InputError where a column is lacking, or there is no row unless there may be none."""
+        """Raises InputError where a column is lacking, or where there is no row."""
         require_columns(self.name, columns, self.columns, self._reasons)
         if not empty and self.count() == 0:
             raise InputError(f"{self.name}: has a header but no rows")
@@ -130,12 +130,12 @@ class EngineRows(ABC):
     def fingerprint(self, columns: Sequence[str]) -> bytes:
         """A hash of the rows' cells in these columns, whatever the order of the rows."""
         hashed = self.HASH.format(self._together(columns))
-        found = self._arrow(
+        row = self._arrow(
             f"SELECT count(*) AS n, CAST(coalesce(sum(h), 0) AS {self.TEXT}) AS total "
             f"FROM (SELECT {hashed} AS h FROM {self._from('given')}) AS hashed",
             ("total",),
         ).to_pylist()[0]
-        return hashlib.sha256(f"{sorted(columns)} {found['n']} {found['total']}".encode()).digest()
+        return hashlib.sha256(f"{sorted(columns)} {row['n']} {row['total']}".encode()).digest()
 
     @property
     def stamped(self) -> bool:
@@ -143,16 +143,16 @@ class EngineRows(ABC):
         return False
 
     def state(self, columns: Sequence[str]) -> bytes:
-        """A hash that differs after any change of the table; it may be another on another machine."""
+        """A hash that differs after any change of the table. It may be another on another machine."""
         return self.fingerprint(columns)
 
     def many_spellings(self, columns: Sequence[str]) -> list[str]:
-        """Those of some columns of whose distinct texts a table would be too large, by the engine's estimate."""
+        """The columns with too many distinct texts for a table, by the engine's estimate."""
         if not columns:
             return []
-        counted = (f"{self.DISTINCT.format(self._raw[name])} AS n{place}" for place, name in enumerate(columns))
-        found = self._arrow(f"SELECT {', '.join(counted)} FROM {self._from('given')}")
-        return [name for place, name in enumerate(columns) if _longs(found, f"n{place}")[0] > MOST_SPELLINGS]
+        counted = (f"{self.DISTINCT.format(self._raw[name])} AS n{index}" for index, name in enumerate(columns))
+        estimates = self._arrow(f"SELECT {', '.join(counted)} FROM {self._from('given')}")
+        return [name for index, name in enumerate(columns) if _longs(estimates, f"n{index}")[0] > MOST_SPELLINGS]
 
     def longest(self, column: str) -> int:
         """The length of the column's longest text, in bytes."""
@@ -160,74 +160,74 @@ class EngineRows(ABC):
         return self._number(f"SELECT coalesce(max({length}), 0) AS n FROM {self._from('given')}")
 
     def spellings(self, column: str) -> Spellings:
-        """The distinct texts of a column, in order; a cell without value is the empty text."""
+        """The distinct texts of a column, in order. A cell without value is the empty text."""
         cells = f"SELECT {self._raw[column]} AS cell FROM {self._from('given')}"
-        found = self._arrow(f"SELECT cell, count(*) AS n FROM ({cells}) AS cells GROUP BY cell", ("cell",))
-        texts, counts = found.column("cell").to_pylist(), _longs(found, "n")
+        answer = self._arrow(f"SELECT cell, count(*) AS n FROM ({cells}) AS cells GROUP BY cell", ("cell",))
+        texts, counts = answer.column("cell").to_pylist(), _longs(answer, "n")
         order = sorted(range(len(texts)), key=texts.__getitem__)
-        return Spellings([texts[place] for place in order], counts[order])
+        return Spellings([texts[index] for index in order], counts[order])
 
     def map_texts(self, column: str, texts: Sequence[str], codes: Ints) -> None:
         """Gives the engine each text's code."""
-        place = self.columns.index(column)
+        index = self.columns.index(column)
         self._coded.add(column)
-        self._give(f"m{place}", {"raw": pa.array(texts, pa.string()), "code": pa.array(codes, pa.int32())})
+        self._give(f"m{index}", {"raw": pa.array(texts, pa.string()), "code": pa.array(codes, pa.int32())})
 
     def group(self, grouped: GroupedColumns) -> int:
-        """Counts the distinct tuples of codes on the engine, which keeps them; returns how many there are.
+        """Counts the distinct tuples of codes on the engine, which keeps them. Returns how many there are.
 
         Rows to be dropped are left out.
         """
-        codes = {f"c{place}": self._code(column) for place, column in enumerate(grouped.names)}
+        codes = {f"c{index}": self._code(column) for index, column in enumerate(grouped.names)}
         self._groups, self._grouped_by = "groups", grouped
         self._keep(self._groups, self._counted(grouped, {*grouped.names}, "", codes))
         return self._number(f"SELECT count(*) AS n FROM {self._counted_groups}")
 
-    def fewer(self, columns: int, place: int, above: Ints) -> int:
-        """The number of distinct tuples if each code of one of so many columns were the one `above` it."""
-        return self._number(f"SELECT count(*) AS n FROM ({self._lifted(columns, place, above)}) AS tuples")
+    def fewer(self, columns: int, index: int, parents: Ints) -> int:
+        """The number of distinct tuples if each code of one column were its parent."""
+        return self._number(f"SELECT count(*) AS n FROM ({self._lifted(columns, index, parents)}) AS tuples")
 
-    def lift(self, columns: int, place: int, above: Ints) -> None:
-        """Keeps the tuples with each code of one of so many columns as the one `above` it."""
-        query = self._lifted(columns, place, above)
+    def lift(self, columns: int, index: int, parents: Ints) -> None:
+        """Replaces each code of one column by its parent in the tuples."""
+        query = self._lifted(columns, index, parents)
         self._groups = "groups" if self._groups != "groups" else "groups_above"
         self._keep(self._groups, query)
 
-    def often(self, place: int, codes: int) -> Longs:
-        """The number of rows of each of so many codes of a column, those of rows that are dropped left out."""
-        total = f"SELECT c{place} AS code, CAST(sum(n) AS BIGINT) AS n FROM {self._counted_groups} GROUP BY c{place}"
-        found = self._arrow(total)
-        often = np.zeros(codes, dtype=np.int64)
-        often[_longs(found, "code")] = _longs(found, "n")
-        return often
+    def often(self, index: int, codes: int) -> Longs:
+        """The number of rows of each code of a column, without dropped rows."""
+        total = f"SELECT c{index} AS code, CAST(sum(n) AS BIGINT) AS n FROM {self._counted_groups} GROUP BY c{index}"
+        answer = self._arrow(total)
+        counts = np.zeros(codes, dtype=np.int64)
+        counts[_longs(answer, "code")] = _longs(answer, "n")
+        return counts
 
     def group_sizes(self, columns: Sequence[str], dropping: Mapping[str, int] | None = None) -> tuple[Longs, Longs]:
-        """The different sizes of the groups of rows with equal cells in these columns, and how many groups have each.
+        """The different sizes of groups of rows with equal cells, and how many groups have each.
 
         Left out are rows to be dropped, which are those that `group` left out unless others are named; what it has kept
         is not counted again. Of a column that has no codes texts are compared, without spaces around them.
         """
-        kept = self._grouped_by
-        dropping = kept.dropping if dropping is None else dropping
-        if {*columns} <= {*kept.names} and dropping == kept.dropping:
-            names = ", ".join(f"c{kept.names.index(column)}" for column in columns)
+        default = self._grouped_by
+        dropping = default.dropping if dropping is None else dropping
+        if {*columns} <= {*default.names} and dropping == default.dropping:
+            names = ", ".join(f"c{default.names.index(column)}" for column in columns)
             counted = f"SELECT CAST(sum(n) AS BIGINT) AS n FROM {self._counted_groups} GROUP BY {names}"
         else:
             coded = self._coded & {*columns}
             cells = {
-                f"c{place}": self._code(column) if column in coded else f"trim({self._raw[column]})"
-                for place, column in enumerate(columns)
+                f"c{index}": self._code(column) if column in coded else f"trim({self._raw[column]})"
+                for index, column in enumerate(columns)
             }
             counted = self._counted(GroupedColumns(columns, dropping), coded, "", cells)
-        found = self._arrow(f"SELECT sizes.n AS size, count(*) AS often FROM ({counted}) AS sizes GROUP BY sizes.n")
-        return _longs(found, "size"), _longs(found, "often")
+        answer = self._arrow(f"SELECT sizes.n AS size, count(*) AS often FROM ({counted}) AS sizes GROUP BY sizes.n")
+        return _longs(answer, "size"), _longs(answer, "often")
 
     def having(self, column: str, texts: Sequence[str]) -> tuple[int, int]:
-        """The number of rows with one of these texts in the column, spaces around it left out, and of texts there."""
+        """The number of rows with one of these texts in the column, and of texts that occur."""
         self._give("texts", {"raw": pa.array(texts, pa.string())})
-        there = f"{self._from('given')} JOIN {self._from('texts')} ON texts.raw = trim({self._raw[column]})"
-        found = self._arrow(f"SELECT count(*) AS n, count(DISTINCT texts.raw) AS kinds FROM {there}")
-        return int(_longs(found, "n")[0]), int(_longs(found, "kinds")[0])
+        joined_rows = f"{self._from('given')} JOIN {self._from('texts')} ON texts.raw = trim({self._raw[column]})"
+        answer = self._arrow(f"SELECT count(*) AS n, count(DISTINCT texts.raw) AS kinds FROM {joined_rows}")
+        return int(_longs(answer, "n")[0]), int(_longs(answer, "kinds")[0])
 
     def some_texts(self, column: str) -> list[str]:
         """The first texts of the column that the engine comes upon, a thousand at most."""
@@ -237,27 +237,27 @@ class EngineRows(ABC):
 
     def grouped(self, columns: int) -> tuple[list[Ints], Longs]:
         """The distinct tuples that were counted, in order, and how many rows have each."""
-        names = [f"c{place}" for place in range(columns)]
-        found = self._arrow(f"SELECT {', '.join(names)}, n FROM {self._counted_groups}")
-        tuples = [_longs(found, name).astype(np.int32) for name in names]
+        names = [f"c{index}" for index in range(columns)]
+        answer = self._arrow(f"SELECT {', '.join(names)}, n FROM {self._counted_groups}")
+        tuples = [_longs(answer, name).astype(np.int32) for name in names]
         order = np.lexsort(tuples[::-1])
-        return [own[order] for own in tuples], _longs(found, "n")[order]
+        return [codes[order] for codes in tuples], _longs(answer, "n")[order]
 
     @property
     def _counted_groups(self) -> str:
         return f"{self._prefix}{self._groups} AS groups"
 
-    def _lifted(self, columns: int, place: int, above: Ints) -> str:
-        """The query of the distinct tuples with each code of one column as the one above it."""
-        self._give("lifted", {"code": pa.array(np.arange(len(above))), "above": pa.array(above.astype(np.int64))})
-        names = [f"c{other}" for other in range(columns)]
-        cells = ", ".join(f"lifted.above AS {name}" if name == f"c{place}" else f"groups.{name}" for name in names)
+    def _lifted(self, columns: int, index: int, parents: Ints) -> str:
+        """The query of the distinct tuples with each code of one column replaced by its parent."""
+        self._give("lifted", {"code": pa.array(np.arange(len(parents))), "above": pa.array(parents.astype(np.int64))})
+        names = [f"c{number}" for number in range(columns)]
+        cells = ", ".join(f"lifted.above AS {name}" if name == f"c{index}" else f"groups.{name}" for name in names)
         lifted = (
             f"SELECT {cells}, groups.n AS n FROM {self._counted_groups} "
-            f"JOIN {self._from('lifted')} ON lifted.code = groups.c{place}"
+            f"JOIN {self._from('lifted')} ON lifted.code = groups.c{index}"
         )
-        listed = ", ".join(names)
-        return f"SELECT {listed}, CAST(sum(n) AS BIGINT) AS n FROM ({lifted}) AS lifted GROUP BY {listed}"
+        columns_text = ", ".join(names)
+        return f"SELECT {columns_text}, CAST(sum(n) AS BIGINT) AS n FROM ({lifted}) AS lifted GROUP BY {columns_text}"
 
     def carried(
         self,
@@ -267,35 +267,35 @@ class EngineRows(ABC):
         mapped: Sequence[str],
         read: Sequence[str],
     ) -> tuple[Longs, list[Longs], list[list[str]], Longs]:
-        """The different cells that rows of each class have: classes, codes of mapped columns, texts of the others.
+        """The different carried cells of each class: classes, codes of mapped columns, texts of the others.
 
         The last are the numbers of rows that have them. Tuples of class -1 are left out.
         """
-        joined = self._give_tuples("released", grouped, tuples, {"class": klass}) + " AND released.class >= 0"
+        joins = self._give_tuples("released", grouped, tuples, {"class": klass}) + " AND released.class >= 0"
         cells = {"c": "released.class"}
-        cells |= {f"p{place}": self._code(column) for place, column in enumerate(mapped)}
-        texts = {f"t{place}": self._raw[column] for place, column in enumerate(read)}
-        query = self._counted(grouped, {*grouped.names, *mapped}, joined, {**cells, **texts})
-        found = self._arrow(query, tuple(texts))
-        codes = [_longs(found, name) for name in cells]
-        return codes[0], codes[1:], [found.column(name).to_pylist() for name in texts], _longs(found, "n")
+        cells |= {f"p{index}": self._code(column) for index, column in enumerate(mapped)}
+        texts = {f"t{index}": self._raw[column] for index, column in enumerate(read)}
+        query = self._counted(grouped, {*grouped.names, *mapped}, joins, {**cells, **texts})
+        answer = self._arrow(query, tuple(texts))
+        codes = [_longs(answer, name) for name in cells]
+        return codes[0], codes[1:], [answer.column(name).to_pylist() for name in texts], _longs(answer, "n")
 
-    def _counted(self, grouped: GroupedColumns, used: set[str], joined: str, cells: Mapping[str, str]) -> str:
-        """The query of the distinct cells of all rows that are not dropped, and how many rows have each."""
-        chosen = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
+    def _counted(self, grouped: GroupedColumns, used: set[str], joins: str, cells: Mapping[str, str]) -> str:
+        """The query of the distinct cells of the rows, and how many rows have each."""
+        selection = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
         rows = (
-            f"SELECT {chosen} FROM {self._mapped(sorted(used | {*grouped.dropping}))}{joined} "
+            f"SELECT {selection} FROM {self._mapped(sorted(used | {*grouped.dropping}))}{joins} "
             f"WHERE {self._with_value(grouped.dropping)}"
         )
         names = ", ".join(cells)
         return f"SELECT {names}, count(*) AS n FROM ({rows}) AS cells GROUP BY {names}"
 
     def _give_tuples(
-        self, name: str, grouped: GroupedColumns, tuples: Sequence[Ints], more: Mapping[str, Longs]
+        self, name: str, grouped: GroupedColumns, tuples: Sequence[Ints], columns: Mapping[str, Longs]
     ) -> str:
-        """Gives the engine tuples of codes with something of each; how a row beside its codes is joined with it."""
+        """Gives the engine tuples of codes with something of each. How a row beside its codes is joined with it."""
         spans = [int(codes.max(initial=0)) + 1 for codes in tuples]
-        self._give(name, {**_packed_codes(tuples, spans), **{key: pa.array(own) for key, own in more.items()}})
+        self._give(name, {**_packed_codes(tuples, spans), **{key: pa.array(values) for key, values in columns.items()}})
         keys = enumerate(_packed([self._code(column) for column in grouped.names], spans))
         return f" JOIN {self._from(name)} ON " + " AND ".join(f"{name}.k{number} = {key}" for number, key in keys)
 
@@ -315,16 +315,16 @@ class EngineRows(ABC):
 
     def _mapped(self, columns: Sequence[str]) -> str:
         """The rows, each beside the codes of its texts in these columns."""
-        places = {name: f"m{self.columns.index(name)}" for name in columns}
-        joins = [f"JOIN {self._from(own)} ON {own}.raw = {self._raw[name]}" for name, own in places.items()]
+        tables = {name: f"m{self.columns.index(name)}" for name in columns}
+        joins = [f"JOIN {self._from(table)} ON {table}.raw = {self._raw[name]}" for name, table in tables.items()]
         return " ".join([self._from("given"), *joins])
 
     def _number(self, query: str) -> int:
         return int(self._arrow(query).column("n")[0].as_py())
 
 
-def _longs(found: pa.Table, name: str) -> Longs:
-    numbers: Longs = np.asarray(found.column(name)).astype(np.int64)
+def _longs(answer: pa.Table, name: str) -> Longs:
+    numbers: Longs = np.asarray(answer.column(name)).astype(np.int64)
     return numbers
 
 

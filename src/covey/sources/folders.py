@@ -27,7 +27,7 @@ _NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def is_many(data: object) -> bool:
-    """True for a folder or a pattern of files: such a table is never read into memory as a whole."""
+    """True for a folder or a pattern of files, which is never read into memory whole."""
     if not isinstance(data, str | Path) or "://" in str(data):
         return False
     path = Path(data)
@@ -35,7 +35,7 @@ def is_many(data: object) -> bool:
 
 
 def stays_on_engine(data: object) -> bool:
-    """True for a table that need not be read into memory: a folder, a pattern of files, a table of a server."""
+    """True for a table that need not be in memory: a folder, a pattern, a server's table."""
     return is_many(data) or (isinstance(data, str) and "://" in data)
 
 
@@ -43,14 +43,14 @@ def parquet_files(data: str | Path) -> list[Path]:
     """The files of a folder or a pattern, in their order. Raises InputError where there are none."""
     path = Path(data)
     if path.is_dir():
-        found = sorted(path.rglob("*"))
+        paths = sorted(path.rglob("*"))
     else:
-        found = [Path(name) for name in sorted(glob.glob(str(data), recursive=True))]  # noqa: PTH207 - an absolute one
-    files = [each for each in found if each.suffix.lower() in PARQUET and stat.S_ISREG(each.stat().st_mode)]
+        paths = [Path(name) for name in sorted(glob.glob(str(data), recursive=True))]  # noqa: PTH207 - an absolute one
+    files = [file for file in paths if file.suffix.lower() in PARQUET and stat.S_ISREG(file.stat().st_mode)]
     if not files:
-        one = f" ({path / 'release.csv'})" if (path / "release.csv").is_file() else ""
+        hint = f" ({path / 'release.csv'})" if (path / "release.csv").is_file() else ""
         raise InputError(
-            f"{data}: has no Parquet file; name one table{one}, or a folder or a pattern of .parquet files"
+            f"{data}: has no Parquet file; name one table{hint}, or a folder or a pattern of .parquet files"
         )
     refuse_patterns(files)
     return files
@@ -63,14 +63,14 @@ def refuse_repeated(name: str, header: Sequence[str]) -> None:
         raise InputError(f"{name}: two columns are named {repeated!r}; rename one")
 
 
-def require_columns(name: str, columns: Iterable[str], there: Sequence[str], reasons: Mapping[str, str]) -> None:
+def require_columns(name: str, columns: Iterable[str], header: Sequence[str], reasons: Mapping[str, str]) -> None:
     """Raises InputError where a table lacks a column, with the reason where there is one."""
-    lacking = [column for column in columns if column not in there]
-    known = next((column for column in lacking if column in reasons), None)
-    if known is not None:
-        raise InputError(f"{name}: column {known!r} {reasons[known]}")
-    if lacking:
-        raise InputError(f"{name}: has no column {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, there))}")
+    absent = [column for column in columns if column not in header]
+    explained = next((column for column in absent if column in reasons), None)
+    if explained is not None:
+        raise InputError(f"{name}: column {explained!r} {reasons[explained]}")
+    if absent:
+        raise InputError(f"{name}: has no column {', '.join(map(repr, absent))}; it has {', '.join(map(repr, header))}")
 
 
 def refuse_patterns(files: list[Path]) -> None:
@@ -91,7 +91,7 @@ class FolderColumns:
 
 
 def columns_of_folders(data: str | Path, files: Sequence[Path]) -> FolderColumns:
-    """The columns in the names of folders, for Parquet files of a folder or a pattern.
+    """The columns in the names of folders, for the Parquet files of a folder or pattern.
 
     Raises InputError for two columns of one name in the files.
     """
@@ -100,61 +100,61 @@ def columns_of_folders(data: str | Path, files: Sequence[Path]) -> FolderColumns
     return folder_columns([file.parts for file in files], Path(data).parts, header)
 
 
-def folder_columns(paths: Iterable[Sequence[str]], asked: Sequence[str], header: Iterable[str]) -> FolderColumns:
-    """The same from the parts of the files' paths and of the path that was asked for, and the files' own columns.
+def folder_columns(paths: Iterable[Sequence[str]], pattern: Sequence[str], header: Iterable[str]) -> FolderColumns:
+    """The columns in the names of folders, from the parts of paths and the files' own columns.
 
     A column that the files have themselves is read from them. One that is not in all paths, or twice in one, or spelled
     in several ways, is refused.
     """
-    own = {clean(name).casefold() for name in header}
-    root = [*asked]
-    for place, part in enumerate(root):
+    names = {clean(name).casefold() for name in header}
+    root = [*pattern]
+    for index, part in enumerate(root):
         if glob.has_magic(part) or "{" in part:
-            del root[place:]
+            del root[index:]
             break
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    levels: dict[str, list[tuple[str, list[str]]]] = {}
     files = []
     for path in paths:
-        below = _below(list(path), root)
-        files.append("/".join(re.sub("=.*", "=…", part) for part in below))  # no cell is shown
+        names_below = _below(list(path), root)
+        files.append("/".join(re.sub("=.*", "=…", part) for part in names_below))  # no cell is shown
         spelled: dict[str, list[str]] = {}
-        for part in below[:-1]:
-            if (name := clean(unquote(part.partition("=")[0]))) and "=" in part and name.casefold() not in own:
+        for part in names_below[:-1]:
+            if (name := clean(unquote(part.partition("=")[0]))) and "=" in part and name.casefold() not in names:
                 spelled.setdefault(name, []).append(part)
         for name, parts in spelled.items():
-            found.setdefault(name, []).append((files[-1], parts))
+            levels.setdefault(name, []).append((files[-1], parts))
     patterns, refused = {}, {}
-    for name, places in found.items():
-        if wrong := _wrong(places, files):
-            refused[name] = wrong
+    for name, entries in levels.items():
+        if reason := _wrong(entries, files):
+            refused[name] = reason
         else:
-            before = re.escape(places[0][1][0].partition("=")[0])
-            patterns[name] = f".*/{before}=([^/]*)/"
+            key = re.escape(entries[0][1][0].partition("=")[0])
+            patterns[name] = f".*/{key}=([^/]*)/"
     return FolderColumns(patterns, refused)
 
 
 def _below(path: list[str], root: list[str]) -> list[str]:
-    """The part of a path below a folder; the file alone where it is not below it."""
+    """The part of a path below a folder. The file alone where it is not below it."""
     for first in range(len(path) - len(root)):
         if path[first : first + len(root)] == root:
             return path[first + len(root) :]
     return path[-1:]
 
 
-def _wrong(places: list[tuple[str, list[str]]], files: list[str]) -> str | None:
-    """The reason why a column in names of folders cannot be read, if there is one."""
-    having = {file for file, _ in places}
-    lacking = next((file for file in files if file not in having), None)
-    if lacking is not None:
+def _wrong(entries: list[tuple[str, list[str]]], files: list[str]) -> str | None:
+    """The reason why a column in names of folders cannot be read, or None."""
+    having = {file for file, _ in entries}
+    stray = next((file for file in files if file not in having), None)
+    if stray is not None:
         return (
-            f"stands in the names of some folders ({places[0][0]}) and not of others ({lacking}); put every file into "
+            f"stands in the names of some folders ({entries[0][0]}) and not of others ({stray}); put every file into "
             "such a folder, or write the column into the files"
         )
-    if twice := next((file for file, parts in places if len(parts) > 1), None):
+    if twice := next((file for file, parts in entries if len(parts) > 1), None):
         return f"stands twice in the names of folders ({twice}); rename one"
-    if len({parts[0].partition("=")[0] for _, parts in places}) > 1:
+    if len({parts[0].partition("=")[0] for _, parts in entries}) > 1:
         return "is spelled in several ways in the names of folders; rename them"
-    if strange := next((file for file, parts in places if not _escaped(parts[0])), None):
+    if strange := next((file for file, parts in entries if not _escaped(parts[0])), None):
         return f"stands in the name of a folder ({strange}) with a % that is no escape of UTF-8; write %25 for a %"
     return None
 
@@ -168,7 +168,7 @@ def _escaped(text: str) -> bool:
 
 
 def rows_of_files(files: Sequence[Path], columns: FolderColumns | None = None, options: str = "") -> str:
-    """DuckDB's query of all rows of some Parquet files, with the columns in names of folders.
+    """DuckDB's query of all rows of Parquet files, with the columns in folders' names.
 
     With options each row has the file's name, too, and what they add.
     """
@@ -178,9 +178,9 @@ def rows_of_files(files: Sequence[Path], columns: FolderColumns | None = None, o
         for column, pattern in patterns.items()
     ]
     names = f", filename = true{options}" if cells or options else ""
-    listed = f"[{', '.join(as_literal(file.as_posix()) for file in files)}]"
-    shown = ", ".join(["*" if options or not cells else "* EXCLUDE (filename)", *cells])
-    return f"SELECT {shown} FROM read_parquet({listed}, hive_partitioning = false, union_by_name = false{names})"
+    list_text = f"[{', '.join(as_literal(file.as_posix()) for file in files)}]"
+    selection = ", ".join(["*" if options or not cells else "* EXCLUDE (filename)", *cells])
+    return f"SELECT {selection} FROM read_parquet({list_text}, hive_partitioning = false, union_by_name = false{names})"
 
 
 def as_literal(value: str) -> str:

@@ -43,42 +43,42 @@ Rows = Iterator[Sequence[object]]
 
 
 def main() -> None:
-    """Reads the file that the first argument names, as the second one asks for it in JSON."""
-    path, asked = Path(sys.argv[1]), json.loads(sys.argv[2])
-    out = sys.stdout.buffer
+    """Reads the file of the first argument, as the JSON of the second one asks."""
+    path, request = Path(sys.argv[1]), json.loads(sys.argv[2])
+    stream = sys.stdout.buffer
     try:
-        said: dict[str, object] = {DONE: _read(path, asked, out)}
+        answer: dict[str, object] = {DONE: _read(path, request, stream)}
     except ImportError:
-        said = {LACKING: True}
+        answer = {LACKING: True}
     except InputError as error:
-        said = {REFUSED: str(error)}
+        answer = {REFUSED: str(error)}
     except MemoryError:
-        said = {REFUSED: str(too_much(path))}
-    sys.stderr.write("\n" + json.dumps(said) + "\n")
+        answer = {REFUSED: str(too_much(path))}
+    sys.stderr.write("\n" + json.dumps(answer) + "\n")
 
 
 def too_much(path: Path) -> InputError:
-    """The error for a file that a library cannot read within the memory that it has."""
+    """The error for a file that needs more memory than the library has."""
     return bounds.above(str(path), "takes more memory than a file of its size may")
 
 
-def _read(path: Path, asked: Mapping[str, str], out: IO[bytes]) -> list[str]:
+def _read(path: Path, request: Mapping[str, str], stream: IO[bytes]) -> list[str]:
     if path.suffix.lower() not in EXCEL:
         import pyreadstat  # noqa: F401 - before memory is bounded
 
         _bound(path)
-        return _send(path, *_statistics(path, labels=asked.get("labels", "yes") != "no"), out)
+        return _send(path, *_statistics(path, labels=request.get("labels", "yes") != "no"), stream)
     import openpyxl  # noqa: F401 - before memory is bounded
 
     _bound(path)
     with contextlib.closing(_book(path)) as book:
-        if "sheets" in asked:
+        if "sheets" in request:
             return list(book.sheetnames)
-        return _send(path, *_sheet(path, book, asked.get("sheet")), out)
+        return _send(path, *_sheet(path, book, request.get("sheet")), stream)
 
 
 def _bound(path: Path) -> None:
-    """Leaves so much memory to the library, above what the program has taken already, and so many seconds."""
+    """Bounds the memory and the seconds that the library may take."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # where the system does not count them
         import resource
 
@@ -88,8 +88,8 @@ def _bound(path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
-def _send(path: Path, header: Sequence[object], rows: Rows, out: IO[bytes]) -> list[str]:
-    """Writes the rows as text, some at a time; returns the columns that are numbers in the file."""
+def _send(path: Path, header: Sequence[object], rows: Rows, output: IO[bytes]) -> list[str]:
+    """Writes the rows as text, some at a time. Returns the columns that are numbers in the file."""
     names = [clean(_text(name) or "") for name in header]
     while names and not names[-1]:
         names.pop()
@@ -101,8 +101,8 @@ def _send(path: Path, header: Sequence[object], rows: Rows, out: IO[bytes]) -> l
     numeric: set[str] = set()
     schema = pa.schema([(name, pa.string()) for name in names])
     columns: list[list[str | None]] = [[] for _ in names]
-    room, text_room, held = bounds.cells(packed), bounds.text(packed), 0
-    with pa.ipc.new_stream(out, schema) as stream:
+    room, text_room, memory = bounds.cells(packed), bounds.text(packed), 0
+    with pa.ipc.new_stream(output, schema) as stream:
 
         def flush() -> None:
             try:
@@ -135,10 +135,10 @@ def _send(path: Path, header: Sequence[object], rows: Rows, out: IO[bytes]) -> l
                         )
             if text_room < 0:
                 raise bounds.above(str(path), f"holds more than {bounds.text(packed) / 1e6:,.0f} MB of text")
-            held += size
-            if held > _BATCH:
+            memory += size
+            if memory > _BATCH:
                 flush()
-                held = 0
+                memory = 0
         flush()
     return sorted(numeric)
 
@@ -164,9 +164,9 @@ def _book(path: Path) -> Workbook:
 
     try:
         with zipfile.ZipFile(path) as packed:
-            size, most = sum(part.file_size for part in packed.infolist()), bounds.unpacked(path.stat().st_size)
-        if size > most:
-            raise bounds.above(str(path), f"unpacks to more than {most / 1e6:,.0f} MB")
+            size, limit = sum(part.file_size for part in packed.infolist()), bounds.unpacked(path.stat().st_size)
+        if size > limit:
+            raise bounds.above(str(path), f"unpacks to more than {limit / 1e6:,.0f} MB")
         ReadOnlyWorksheet._get_size = lambda _: None  # it would read a sheet that says no size as a whole
         return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     except (InputError, MemoryError):
@@ -181,16 +181,16 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 
 def _sheet(path: Path, book: Workbook, sheet: str | None) -> tuple[Sequence[object], Rows]:
-    filled = [each.title for each in book.worksheets if _is_filled(path, each)] if sheet is None else []
+    filled = [worksheet.title for worksheet in book.worksheets if _is_filled(path, worksheet)] if sheet is None else []
     if len(filled) > 1:
-        named = ", ".join(map(repr, filled))
-        raise InputError(f"{path}: has several sheets, {named}; say which one: {path}?sheet={filled[0]}")
-    wanted = sheet or next(iter(filled), None)
-    if wanted is None:
+        names = ", ".join(map(repr, filled))
+        raise InputError(f"{path}: has several sheets, {names}; say which one: {path}?sheet={filled[0]}")
+    title = sheet or next(iter(filled), None)
+    if title is None:
         raise InputError(f"{path}: has no sheet with more than one cell; is it the right file?")
-    if wanted not in (each.title for each in book.worksheets):
-        raise InputError(f"{path}: has no sheet {wanted!r}; it has {', '.join(map(repr, book.sheetnames))}")
-    rows = _rows(path, book[wanted])
+    if title not in (worksheet.title for worksheet in book.worksheets):
+        raise InputError(f"{path}: has no sheet {title!r}; it has {', '.join(map(repr, book.sheetnames))}")
+    rows = _rows(path, book[title])
     return next(rows, ()), rows
 
 
@@ -236,12 +236,12 @@ def _statistics(path: Path, *, labels: bool) -> tuple[Sequence[object], Rows]:
         raise bounds.above(str(path), f"has more than {bounds.columns():,} columns")
     widths = sum(meta.variable_storage_width.values())  # type: ignore[attr-defined]
     step = max(1, bounds.process() // 8 // (_PYTHON * len(names) + widths + 1))
-    said = meta.variable_value_labels if labels else {}  # type: ignore[attr-defined]
+    value_labels = meta.variable_value_labels if labels else {}  # type: ignore[attr-defined]
 
     def rows() -> Rows:
         for first in itertools.count(0, step):
             columns, _ = part(row_offset=first, row_limit=step)
-            cells = [_labelled(columns[name], said.get(name, {})) for name in names]
+            cells = [_labelled(columns[name], value_labels.get(name, {})) for name in names]
             yield from zip(*cells, strict=True)
             if not cells or len(cells[0]) < step:
                 return

@@ -38,15 +38,15 @@ class PostgresRows(WritableRows):
     HASH = "('x' || substr(md5({}), 1, 15))::bit(60)::bigint"
 
     def __init__(self, url: str, scratch: Path) -> None:
-        shown, asked, backend = connected(url)
-        super().__init__(shown)
+        address, options, backend = connected(url)
+        super().__init__(address)
         self._scratch = scratch
         self._connection = backend.con
         self._end = weakref.finalize(self, backend.disconnect)
         try:
-            self.name, given = named_there(shown, asked)
+            self.name, query = named_there(address, options)
             self._prefix = "pg_temp.covey_"
-            self._run(f"CREATE TEMPORARY VIEW covey_given AS {given}")
+            self._run(f"CREATE TEMPORARY VIEW covey_given AS {query}")
             kinds = self._explained(lambda: dict(backend.table("covey_given").schema().items()))
             floating = [name for name, kind in kinds.items() if kind.is_floating()]
             self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if kind.is_numeric()])
@@ -60,15 +60,15 @@ class PostgresRows(WritableRows):
     def _as_text(self, name: str, floating: bool) -> str:
         return super()._as_text(name, floating) + ' COLLATE "C"'
 
-    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
+    def write(self, target: Path, released: ReleasedRows, *, shuffled: bool) -> None:
         columns, query = released.columns, self._dealt(released)
-        texts = [f"p{place + len(columns.mapped)}" for place in range(len(columns.read))]
+        texts = [f"p{index + len(columns.mapped)}" for index in range(len(columns.read))]
         duck = Duck(self.name, self._scratch)
         try:
             with self._copied(query) as stream:
                 reader = self._explained(lambda: self._opened(stream, texts))
                 duck.connection.register("streamed", reader)
-                duck.write(target, columns, "SELECT * FROM streamed", drawn=drawn)
+                duck.write(target, columns, "SELECT * FROM streamed", shuffled=shuffled)
         finally:
             duck.close()
 
@@ -127,7 +127,7 @@ class PostgresRows(WritableRows):
             raise
         except Exception as error:  # the driver's own words quote cells
             raise InputError(
-                f"{self.name}: the server did not do its part ({type(error).__name__}); is the table there, may you "
+                f"{self.name}: the server failed ({type(error).__name__}); is the table there, may you "
                 "read it and create temporary tables, and has the server room on its disk?"
             ) from None
 
@@ -176,7 +176,7 @@ class _CopyStream(io.RawIOBase):
                 break
             pieces.append(part)
             got += len(part)
-        whole = b"".join(pieces)
-        end = len(whole) if size < 0 else size
-        self._left = whole[end:]
-        return whole[:end]
+        content = b"".join(pieces)
+        end = len(content) if size < 0 else size
+        self._left = content[end:]
+        return content[:end]

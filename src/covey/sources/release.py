@@ -16,12 +16,11 @@ import pyarrow.parquet
 
 from covey.cells import guarded
 from covey.errors import InputError
-from covey.files import sync_to_disk, write_atomically
-from covey.release_file import remove_release
+from covey.files import remove_release, sync_to_disk, write_atomically
 from covey.sources.folders import PARQUET, parquet_files
 from covey.sources.foreign import EXCEL
 from covey.sources.packages import write_sheet
-from covey.sources.parts import PartsWriter, read_back
+from covey.sources.parquetfile import PartsWriter, read_back
 from covey.sources.server import write_table
 
 _LINES = 500_000  # written at a time
@@ -29,7 +28,7 @@ _CHUNK = 1 << 20
 
 
 def content_hash(path: Path) -> str:
-    """SHA-256 of the bytes of a file, which may be larger than memory, or of all Parquet files in a folder."""
+    """SHA-256 of a file, which may be larger than memory, or of a folder's Parquet files."""
     digest = hashlib.sha256()
     for file in parquet_files(path) if path.is_dir() else [path]:
         with file.open("rb") as stream:
@@ -39,7 +38,7 @@ def content_hash(path: Path) -> str:
 
 
 def release_digest(path: Path) -> str:
-    """SHA-256 of a release's canonical CSV: of the file as it is, or of the rows in Parquet, a file or a folder.
+    """SHA-256 of a release's canonical CSV, read from the file or from rows in Parquet.
 
     Raises InputError if it cannot be read.
     """
@@ -57,7 +56,7 @@ def release_digest(path: Path) -> str:
 
 
 def arrange(table: pa.Table) -> pa.Table:
-    """The table as it is written: formulas guarded in every column, rows in order of their bytes.
+    """The table as it is written: formulas guarded, rows in the order of their bytes.
 
     `cells.clean` takes the guard off again, so that the judge reads a guarded label as the label.
     """
@@ -89,7 +88,7 @@ def canonical_csv(arranged: pa.Table) -> bytes:
 
 
 def csv_pieces(tables: Iterable[pa.Table]) -> Iterator[bytes]:
-    """The bytes of release.csv from its rows, some at a time; every column is dictionary-encoded text."""
+    """The bytes of release.csv from its rows, some at a time. Every column is dictionary-encoded text."""
     for number, table in enumerate(tables):
         if number == 0:
             yield csv_header(table.column_names)
@@ -105,30 +104,30 @@ def csv_lines(arranged: pa.Table) -> bytes:
     """The lines of these rows in release.csv; every column is dictionary-encoded text."""
     if not arranged.num_rows:
         return b""
-    alone = arranged.num_columns == 1
-    cells = [_cells(column, alone) for column in arranged.columns]
+    single_column = arranged.num_columns == 1
+    cells = [_cells(column, single_column) for column in arranged.columns]
     lines = pc.binary_join_element_wise(*cells[:-1], pc.binary_join_element_wise(cells[-1], "", "\n"), ",")
     first, last = lines.offset, lines.offset + len(lines)
     ends = np.frombuffer(lines.buffers()[1], dtype=np.int32)
     return bytes(memoryview(lines.buffers()[2])[ends[first] : ends[last]])
 
 
-def _cells(column: pa.ChunkedArray, alone: bool) -> pa.Array:
+def _cells(column: pa.ChunkedArray, single_column: bool) -> pa.Array:
     """The column's cells as they are written; each distinct one is looked at once."""
-    whole = column.combine_chunks()
-    written = pa.array([_quoted(text, alone) for text in whole.dictionary.to_pylist()], pa.string())
-    return written.take(whole.indices)
+    combined = column.combine_chunks()
+    written = pa.array([_quoted(text, single_column) for text in combined.dictionary.to_pylist()], pa.string())
+    return written.take(combined.indices)
 
 
-def _quoted(text: str, alone: bool) -> str:
-    """A cell with its quotes; an empty one that stands alone on its line would else be a blank line."""
-    if any(mark in text for mark in ',"\n\r') or (alone and not text):
+def _quoted(text: str, single_column: bool) -> str:
+    """A cell with its quotes. An empty one that stands alone on its line would else be a blank line."""
+    if any(mark in text for mark in ',"\n\r') or (single_column and not text):
         return '"' + text.replace('"', '""') + '"'
     return text
 
 
 def write_release(arranged: pa.Table, path: Path, parts: int = 1) -> None:
-    """Writes the release as CSV, Parquet or Excel, by the file's ending; a reader never sees half of it.
+    """Writes the release as CSV, Parquet or Excel, by the file's ending. A reader never sees half of it.
 
     Several parts are Parquet files in a folder of that name.
     """
@@ -150,21 +149,21 @@ def write_release(arranged: pa.Table, path: Path, parts: int = 1) -> None:
 def _write_parts(arranged: pa.Table, path: Path, parts: int) -> None:
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covey-") as folder:
-            whole = Path(folder) / path.name
-            with contextlib.closing(PartsWriter(whole, arranged.num_rows, parts)) as writer:
+            target = Path(folder) / path.name
+            with contextlib.closing(PartsWriter(target, arranged.num_rows, parts)) as writer:
                 for first in range(0, max(1, arranged.num_rows), _LINES):
                     writer.take(arranged.slice(first, _LINES))
-            for name in (*whole.iterdir(), whole):
+            for name in (*target.iterdir(), target):
                 sync_to_disk(name)  # on the disk before it has its name
             remove_release(path)
-            whole.rename(path)
+            target.rename(path)
             sync_to_disk(path.parent)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
 
 
 def export(arranged: pa.Table, target: str, *, force: bool = False, parts: int = 1) -> str:
-    """Writes a release to a file or into a table of a server; returns the words for the place, without a password.
+    """Writes a release to a file or into a table of a server. Returns the words for the place, without a password.
 
     Several parts are Parquet files in a folder. Raises InputError where something is there already, unless `force`.
     """

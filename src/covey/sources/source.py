@@ -36,7 +36,7 @@ from covey.sources.folders import (
     require_columns,
     rows_of_files,
 )
-from covey.sources.frames import Frame, to_arrow
+from covey.sources.packages import Frame, to_arrow
 
 if TYPE_CHECKING:
     Expression = Any  # Ibis ships no types
@@ -63,7 +63,7 @@ _REASONS = (
 
 
 class Source:
-    """A table of text cells; `name` is what messages call it, never with a password in it."""
+    """A table of text cells. `name` is what messages call it, never with a password in it."""
 
     def __init__(
         self,
@@ -73,14 +73,14 @@ class Source:
         keep: object = None,
         numeric: frozenset[str] | None = None,
         *,
-        kept: bool = True,
+        persistent: bool = True,
         reasons: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
-        self._kept = kept  # False if the rows are too many to be parsed once and kept
+        self._kept = persistent  # False if the rows are too many to be parsed once and kept
         weakref.finalize(self, backend.disconnect)
         kinds = {column: kind for column, kind in table.schema().items() if not kind.is_nested()}
         self._reasons = {**reasons, **{clean(column): _NESTED for column in table.columns if column not in kinds}}
@@ -94,7 +94,7 @@ class Source:
 
     @cached_property
     def _text(self) -> Expression:
-        """The table with every column as text; our own engine keeps it, so that a file is parsed once."""
+        """The table with every column as text. Our own engine keeps it, so that a file is parsed once."""
         cells = {name: _as_text(self._table[raw]) for name, raw in zip(self.columns, self._raw, strict=True)}
         table = self._table.select(**cells)
         if self._backend.name != "duckdb" or not self._kept:
@@ -108,7 +108,7 @@ class Source:
         return int(counted.column("rows")[0].as_py())
 
     def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
-        """Refuse a table that lacks a column, or that has no rows unless it may be empty."""
+        """Raises InputError for a table that lacks a column, or rows that it must have."""
         require_columns(self.name, columns, self.columns, self._reasons)
         if self.rows == 0 and not empty:
             raise InputError(f"{self.name}: has a header but no rows")
@@ -116,8 +116,8 @@ class Source:
     def batches(self, columns: Sequence[str], *, empty: bool = False) -> Iterator[pa.RecordBatch]:
         """The rows in their order, some at a time, as text."""
         self.require(columns, empty=empty)
-        chosen = self._text.select(*columns)
-        reader = self._explained(lambda: self._reader(chosen))
+        selection = self._text.select(*columns)
+        reader = self._explained(lambda: self._reader(selection))
         while True:
             try:
                 yield self._explained(reader.read_next_batch)
@@ -126,25 +126,25 @@ class Source:
 
     def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, Longs]:
         """The distinct tuples of these columns and how often each occurs, grouped in the engine."""
-        found = self._answer(self._grouped(columns))
-        counts = found.column("records").to_numpy().astype(np.int64)
-        return found.drop_columns("records").rename_columns(list(columns)), counts
+        answer = self._answer(self._grouped(columns))
+        counts = answer.column("records").to_numpy().astype(np.int64)
+        return answer.drop_columns("records").rename_columns(list(columns)), counts
 
     def group_sizes(self, columns: Sequence[str]) -> Longs:
-        """The number of rows of each distinct tuple of these columns; the tuples stay in the engine."""
+        """The number of rows of each distinct tuple of these columns. The tuples stay in the engine."""
         sizes = self._answer(self._grouped(columns).select("records"))
         counted: Longs = sizes.column("records").to_numpy().astype(np.int64)
         return counted
 
     def _grouped(self, columns: Sequence[str]) -> Expression:
-        """The distinct tuples of these columns as c0, c1, and so on, with the number of rows of each."""
+        """The distinct tuples of these columns as c0, c1 …, and the rows of each."""
         self.require(columns)
         position = {f"c{index}": self._text[column] for index, column in enumerate(columns)}
         tuples = self._text.select(**position)
         return tuples.group_by(list(position)).agg(records=tuples.count())
 
     def _answer(self, expression: Expression) -> pa.Table:
-        """The rows of an expression; those of our own engine without Ibis, which would load pandas."""
+        """The rows of an expression. Those of our own engine without Ibis, which would load pandas."""
         if self._backend.name != "duckdb":
             return self._explained(expression.to_pyarrow)
         return self._explained(lambda: self._backend.con.sql(self._backend.compile(expression)).to_arrow_table())
@@ -159,7 +159,7 @@ class Source:
 
 
 def explain(name: str, read: Callable[[], T]) -> T:
-    """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""
+    """An engine's complaint about a damaged table, in a sentence without the cells."""
     try:
         return read()
     except duckdb.OutOfMemoryException:
@@ -171,7 +171,7 @@ def explain(name: str, read: Callable[[], T]) -> T:
 
 
 def connect(data: Data | Source, *, counted: bool = False) -> Source:
-    """The source behind a path, a URL or a frame; a folder or a pattern of Parquet files is one table.
+    """The source behind a path, a URL or a frame. A folder or a pattern of Parquet files is one table.
 
     Where rows are only `counted`, a file that memory cannot hold stays on the disk. Raises InputError that names it.
     """
@@ -190,7 +190,7 @@ def connect(data: Data | Source, *, counted: bool = False) -> Source:
 
 
 def on_disk(data: str | Path, files: Sequence[Path]) -> Source:
-    """The table in these Parquet files, of which the engine keeps no row; what it cannot hold lies on the disk."""
+    """The table in these Parquet files, of which the engine keeps no row. What it cannot hold lies on the disk."""
     backend, keep = _engine_on_disk()
     try:
         parquetfile.examine(str(data), files)
@@ -200,11 +200,11 @@ def on_disk(data: str | Path, files: Sequence[Path]) -> Source:
         table = backend.table(view)
     except (duckdb.Error, pa.ArrowException, OSError):
         raise InputError(f"{data}: is no readable Parquet; do all files have the same columns?") from None
-    return Source(str(data), table, backend, keep, kept=False, reasons=columns.refused)
+    return Source(str(data), table, backend, keep, persistent=False, reasons=columns.refused)
 
 
 def _engine_on_disk() -> tuple[Backend, _Kept]:
-    """An engine that writes what memory cannot hold to a folder, and what the folder lives as long as."""
+    """An engine that keeps what exceeds memory in a folder, and the folder's keeper."""
     folder = Path(tempfile.mkdtemp(prefix="covey-"))
     keep = _Kept()
     weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
@@ -213,55 +213,55 @@ def _engine_on_disk() -> tuple[Backend, _Kept]:
 
 def _asked(data: str) -> tuple[Path, dict[str, str]]:
     """A path, and what stands behind it: `a.csv?encoding=cp1252`, `a.xlsx?sheet=2024`, `a.sav?labels=no`."""
-    before, mark, after = data.rpartition("?")
-    asked = {key: values[0] for key, values in parse_qs(after).items()}
-    if not mark or Path(data).exists() or not asked or not asked.keys() <= {"encoding", "sheet", "labels"}:
+    base, mark, query = data.rpartition("?")
+    request = {key: values[0] for key, values in parse_qs(query).items()}
+    if not mark or Path(data).exists() or not request or not request.keys() <= {"encoding", "sheet", "labels"}:
         return Path(data), {}
-    return Path(before), asked
+    return Path(base), request
 
 
-def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
+def _file(path: Path, request: Mapping[str, str], *, counted: bool) -> Source:
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if not stat.S_ISREG(path.stat().st_mode):
         raise InputError(f"{path}: is a pipe or a device, which might never end; write the table to a file first")
     backend = _engine()
     if path.suffix.lower() in packages.ENDINGS:
-        found_there = packages.read(path, asked.get("sheet"), labels=asked.get("labels", "yes") != "no")
+        found_there = packages.read(path, request.get("sheet"), labels=request.get("labels", "yes") != "no")
         return Source(str(path), _held(backend, found_there.table), backend, numeric=found_there.numeric)
-    if asked.get("encoding", "utf-8").lower() not in ("utf-8", "utf8", "utf-8-sig"):
-        return Source(str(path), _held(backend, read_encoded(path, asked["encoding"])), backend)
+    if request.get("encoding", "utf-8").lower() not in ("utf-8", "utf8", "utf-8-sig"):
+        return Source(str(path), _held(backend, read_encoded(path, request["encoding"])), backend)
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            said = parquetfile.examine(str(path), [path])
-            if counted and readable == path and said > bounds.limit():
+            memory = parquetfile.examine(str(path), [path])
+            if counted and readable == path and memory > bounds.limit():
                 return on_disk(path, [path])
             columns_of_folders(path, [path])  # refuses two columns of one name
-            parquetfile.refuse_long(str(path), readable, said)
+            parquetfile.refuse_long(str(path), readable, memory)
             return Source(str(path), backend.read_parquet(str(readable), hive_partitioning=False), backend, keep)
         except (duckdb.Error, pa.ArrowException, OSError):
             raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
     large = counted and path.stat().st_size > bounds.limit() // _CSV_CELLS
-    found = look(path, read=not large)
+    dialect = look(path, read=not large)
     if large:
         backend, disk = _engine_on_disk()
         keep = (keep, disk)
-    schema = {f"c{position}": "VARCHAR" for position in range(len(found.header))}
+    schema = {f"c{position}": "VARCHAR" for position in range(len(dialect.header))}
     try:
         table = backend.read_csv(
-            str(readable), auto_detect=False, header=True, delim=found.separator, quote='"', escape='"',
+            str(readable), auto_detect=False, header=True, delim=dialect.separator, quote='"', escape='"',
             columns=schema, max_line_size=bounds.cell(), strict_mode=True,
             hive_partitioning=False,  # a folder named like `age=30` says nothing about the cells
         )  # fmt: skip
     except duckdb.Error as error:
         raise InputError(f"{path}{_line(error)}: {_reason(str(error))}") from None
-    renamed = table.rename(dict(zip(found.header, schema, strict=True)))
-    return Source(str(path), renamed, backend, keep, kept=not large)
+    renamed = table.rename(dict(zip(dialect.header, schema, strict=True)))
+    return Source(str(path), renamed, backend, keep, persistent=not large)
 
 
 def _engine(folder: Path | None = None) -> Backend:
-    """An engine of our own, with the limit of memory; what it cannot hold it writes to the folder, if one is given."""
+    """An engine of our own, with the limit of memory. What it cannot hold it writes to the folder, if one is given."""
     if folder is None:
         backend = ibis.duckdb.connect(memory_limit=f"{bounds.limit()}B", max_temp_directory_size="0KB")
     else:
@@ -297,15 +297,15 @@ def _spark(url: str) -> Source:
     """A table of Spark: spark://host:port?table=NAME, ?parquet=PATH or ?query=SELECT…"""
     from covey.sources.spark import SparkTable
 
-    opened = SparkTable(url)
+    table = SparkTable(url)
     try:
         view = ibis.util.gen_name("covey")
-        opened.explained(lambda: opened.frame().createOrReplaceTempView(view))
-        backend = ibis.pyspark.connect(opened.session)
-        backend.disconnect = opened.close  # a session that we found is not ours to end
-        return Source(opened.name, backend.table(view), backend, reasons=opened.folders.refused)
+        table.explained(lambda: table.frame().createOrReplaceTempView(view))
+        backend = ibis.pyspark.connect(table.session)
+        backend.disconnect = table.close  # a session that we found is not ours to end
+        return Source(table.name, backend.table(view), backend, reasons=table.folders.refused)
     except BaseException:
-        opened.close()
+        table.close()
         raise
 
 
@@ -323,7 +323,7 @@ def _line(error: Exception) -> str:
 
 
 def _reason(message: str) -> str:
-    """The reason that an engine refused a file, in our words: its own would quote cells."""
+    """The reason that an engine refused a file, in our words, which quote no cell."""
     for sign, reason in _REASONS:
         if sign in message:
             return reason

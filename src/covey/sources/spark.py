@@ -62,22 +62,22 @@ class SparkRows(WritableRows):
     HASH = "CAST(conv(substr(md5({}), 1, 15), 16, 10) AS DECIMAL(20, 0))"
 
     def __init__(self, url: str, scratch: Path) -> None:
-        opened = SparkTable(url)
-        super().__init__(opened.name)
-        self._opened, self._scratch, self._session = opened, scratch, opened.session
+        table = SparkTable(url)
+        super().__init__(table.name)
+        self._opened, self._scratch, self._session = table, scratch, table.session
         self._prefix = f"covey_{fresh_seed().reveal().hex()[:32]}_"
         self._views: list[str] = []
         self._frames: list[Frame] = []
-        self._end = weakref.finalize(self, _end, opened, self._prefix, self._views, self._frames)
+        self._end = weakref.finalize(self, _end, table, self._prefix, self._views, self._frames)
         try:
-            given = self._explained(opened.frame)
-            self._explained(lambda: self._view("given", opened.placed(given)))
-            kinds = dict(given.dtypes)
-            if len(kinds) < len(given.columns):
-                self._hold(given.columns, (), ())  # refuses two columns of one name
+            frame = self._explained(table.frame)
+            self._explained(lambda: self._view("given", table.placed(frame)))
+            kinds = dict(frame.dtypes)
+            if len(kinds) < len(frame.columns):
+                self._hold(frame.columns, (), ())  # refuses two columns of one name
             floating = [name for name, kind in kinds.items() if kind in _FLOATING]
             self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if kind.startswith(_NUMERIC)])
-            self._reasons = opened.folders.refused
+            self._reasons = table.folders.refused
         except BaseException:
             self.close()
             raise
@@ -94,16 +94,16 @@ class SparkRows(WritableRows):
         return self._opened.in_files
 
     def state(self, columns: Sequence[str]) -> bytes:
-        """A hash of the files' sizes and times of change, where the table is files; they are looked up anew."""
+        """A hash of the files' sizes and times of change, where the table is files. They are looked up anew."""
         if not self.stamped:
             return super().state(columns)
         files = self._explained(lambda: self._opened.files().toArrow()).to_pylist()
         return hashlib.sha256(repr(sorted(tuple(file.values()) for file in files)).encode()).digest()
 
-    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
-        return ("given.covey_file", "given.covey_row") if self._opened.in_files else super()._dealing_order(carried)
+    def _dealing_order(self, cells: Sequence[str]) -> Sequence[str]:
+        return ("given.covey_file", "given.covey_row") if self._opened.in_files else super()._dealing_order(cells)
 
-    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
+    def write(self, target: Path, released: ReleasedRows, *, shuffled: bool) -> None:
         query = self._dealt(released)
         parts = self._scratch / "parts"
         duck = Duck(self.name, self._scratch)
@@ -115,7 +115,7 @@ class SparkRows(WritableRows):
                     f"{self.name}: Spark wrote the rows where this machine does not see them; choose an --out on a "
                     "disk that all workers share with it"
                 )
-            duck.write(target, released.columns, rows_of_files(files), drawn=drawn)
+            duck.write(target, released.columns, rows_of_files(files), shuffled=shuffled)
         finally:
             duck.close()
             shutil.rmtree(parts, ignore_errors=True)
@@ -125,10 +125,12 @@ class SparkRows(WritableRows):
 
     def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
         table = pa.table(dict(columns))
-        shown = table if table.num_rows else pa.table({key: pa.nulls(1, own.type) for key, own in columns.items()})
+        content = (
+            table if table.num_rows else pa.table({key: pa.nulls(1, values.type) for key, values in columns.items()})
+        )
 
         def give() -> None:  # Connect takes no table without rows
-            frame = self._session.createDataFrame(shown)
+            frame = self._session.createDataFrame(content)
             self._view(name, frame if table.num_rows else frame.where("false"))
 
         self._explained(give)
@@ -149,38 +151,38 @@ class SparkRows(WritableRows):
 
 
 def read_address(url: str) -> tuple[str, str, Mapping[str, str]]:
-    """The kind of server, its place with the options of Spark Connect, and the table that is asked for.
+    """The kind of server, its host with the options of Spark Connect, and the table.
 
     Raises InputError that names an option that Spark would not get.
     """
-    before, asked, others = taken_apart(url, _TABLES)
-    scheme, _, where = before.partition("://")
-    place, _, path = where.partition("/")
+    base, request, parameters = taken_apart(url, _TABLES)
+    scheme, _, location = base.partition("://")
+    host, _, path = location.partition("/")
     options = [option for option in path.split(";")[1:] if option] if scheme == "sc" else []
-    wrong = [name_of(option) for option in others]
-    wrong += [name_of(option) for option in options if name_of(option) not in _CONNECT]
-    if wrong:
-        raise InputError(f"{scheme}://…: option {wrong[0]!r} cannot be used; correct or remove it")
-    if "@" in place or "#" in before or (path and not (scheme == "sc" and path.startswith(";"))):
+    unknown = [name_of(option) for option in parameters]
+    unknown += [name_of(option) for option in options if name_of(option) not in _CONNECT]
+    if unknown:
+        raise InputError(f"{scheme}://…: option {unknown[0]!r} cannot be used; correct or remove it")
+    if "@" in host or "#" in base or (path and not (scheme == "sc" and path.startswith(";"))):
         raise InputError(
             f"{scheme}://…: has more than a place; write {scheme}://HOST:PORT?table=NAME (options of Spark Connect: "
             "sc://HOST:PORT/;use_ssl=true?table=NAME)"
         )
-    return scheme, f"{place}/{path}" if path else place, asked
+    return scheme, f"{host}/{path}" if path else host, request
 
 
 class SparkTable:
     """The session that has a table, and the name under which it has it."""
 
     def __init__(self, url: str) -> None:
-        scheme, place, self.asked = read_address(url)
-        shown = f"{scheme}://{place.partition('/')[0]}"
-        named = [key for key in ("table", "query", "parquet") if key in self.asked]
-        if len(named) != 1:
+        scheme, host, self.asked = read_address(url)
+        address = f"{scheme}://{host.partition('/')[0]}"
+        keys = [key for key in ("table", "query", "parquet") if key in self.asked]
+        if len(keys) != 1:
             raise InputError(
-                f"{shown}: say which table with ?table=NAME, ?parquet=PATH or ?query=SELECT… (one of them)"
+                f"{address}: say which table with ?table=NAME, ?parquet=PATH or ?query=SELECT… (one of them)"
             )
-        self.name = shown if named == ["query"] else f"{shown}?{named[0]}={self.asked[named[0]]}"
+        self.name = address if keys == ["query"] else f"{address}?{keys[0]}={self.asked[keys[0]]}"
         try:
             from pyspark.sql import SparkSession
         except ImportError:
@@ -188,26 +190,26 @@ class SparkTable:
         self.folders = FolderColumns()
         self.ours = False
         self._lonely = threading.Event()
-        self.session = self.explained(lambda: self._begun(SparkSession, scheme, place))
+        self.session = self.explained(lambda: self._begun(SparkSession, scheme, host))
 
-    def _begun(self, sessions: Any, scheme: str, place: str) -> Session:
+    def _begun(self, sessions: Any, scheme: str, host: str) -> Session:
         """The running session where no place is named, or one of our own there."""
-        found = sessions.getActiveSession()
-        if found is not None and not place:
-            return found
+        active = sessions.getActiveSession()
+        if active is not None and not host:
+            return active
         if scheme == "sc":
             self.ours = True
-            return sessions.builder.remote(f"sc://{place}").getOrCreate()
-        master = f"spark://{place}" if place else "local[*]"
-        if found is not None and found.sparkContext.master != master:
+            return sessions.builder.remote(f"sc://{host}").getOrCreate()
+        master = f"spark://{host}" if host else "local[*]"
+        if active is not None and active.sparkContext.master != master:
             raise InputError(
                 f"{self.name}: this process has a session on another cluster; end it first, or name no place"
             )
-        self.ours = found is None
+        self.ours = active is None
         building = sessions.builder.master(master)
         for key, value in _OURS.items():
             building = building.config(key, value)
-        if not place or place.startswith(("127.", "localhost")):
+        if not host or host.startswith(("127.", "localhost")):
             building = building.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
         with _quiet():
             session = building.getOrCreate()
@@ -233,7 +235,7 @@ class SparkTable:
         return self.session.read.option("recursiveFileLookup", "true").parquet(self.asked["parquet"])
 
     def _with_folders(self, frame: Frame) -> Frame:
-        """The rows of files with the columns in the names of folders: Spark's own reading would make 3 of `03`."""
+        """The rows of files with the columns in folders' names. Spark's own reading makes 3 of `03`."""
         from pyspark.sql import functions
 
         def decoded(text: Any) -> Any:
@@ -242,14 +244,14 @@ class SparkTable:
         addresses = frame.inputFiles()
         escaped = any("%" in address for address in addresses)
         paths = [unquote(urlsplit(address).path).split("/") for address in addresses]
-        asked = _SCHEME.sub("", self.asked["parquet"]).rstrip("/").split("/")
-        self.folders = folder_columns(paths, asked, frame.columns)
+        parts = _SCHEME.sub("", self.asked["parquet"]).rstrip("/").split("/")
+        self.folders = folder_columns(paths, parts, frame.columns)
         path = decoded(functions.col("_metadata.file_path"))  # an address, in which names are escaped once more
         cells = {
             name: decoded(functions.regexp_extract(path, pattern, 1)) for name, pattern in self.folders.patterns.items()
         }
-        none = functions.lit(NO_CELL)
-        return frame.select("*", *(functions.nullif(cell, none).alias(name) for name, cell in cells.items()))
+        empty = functions.lit(NO_CELL)
+        return frame.select("*", *(functions.nullif(cell, empty).alias(name) for name, cell in cells.items()))
 
     @property
     def in_files(self) -> bool:
@@ -263,9 +265,9 @@ class SparkTable:
         return frame.selectExpr("*", "_metadata.file_path AS covey_file", "_metadata.row_index AS covey_row")
 
     def files(self) -> Frame:
-        """The files of the table as they are now, with their sizes and times of change."""
-        shown = "_metadata.file_path", "_metadata.file_size", "unix_micros(_metadata.file_modification_time) AS time"
-        return self._files().selectExpr(*shown).distinct()
+        """The files of the table as they are now, with their sizes and times."""
+        columns = "_metadata.file_path", "_metadata.file_size", "unix_micros(_metadata.file_modification_time) AS time"
+        return self._files().selectExpr(*columns).distinct()
 
     def explained(self, work: Callable[[], T]) -> T:
         """The outcome of some work of Spark's, or its error as a sentence of ours."""
@@ -281,26 +283,28 @@ class SparkTable:
                     "it again. Nothing was written"
                 ) from None
             raise InputError(
-                f"{self.name}: Spark did not do its part ({type(error).__name__}); is the table there, and do all "
+                f"{self.name}: Spark failed ({type(error).__name__}); is the table there, and do all "
                 "workers run and have room on their disks? Nothing was written"
             ) from None
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
-        """Ends what Spark does for us on a cluster that has no worker any more: by itself it would wait for ever."""
+        """Ends Spark's work for us on a cluster without workers, which would wait for ever."""
         session = getattr(self, "session", None)
         context = getattr(session, "_sc", None)
         if context is None or not self.ours or context.master.startswith("local"):
             yield
             return
-        done = threading.Event()
+        finished = threading.Event()
 
         def watch() -> None:
-            alone = 0.0
-            while not done.wait(LOOK_SECONDS):
+            idle_seconds = 0.0
+            while not finished.wait(LOOK_SECONDS):
                 with contextlib.suppress(Exception):  # the session may be ending
-                    alone = alone + LOOK_SECONDS if context._jsc.sc().getExecutorMemoryStatus().size() <= 1 else 0.0
-                    if alone >= LONELY_SECONDS:
+                    idle_seconds = (
+                        idle_seconds + LOOK_SECONDS if context._jsc.sc().getExecutorMemoryStatus().size() <= 1 else 0.0
+                    )
+                    if idle_seconds >= LONELY_SECONDS:
                         self._lonely.set()
                         context.cancelAllJobs()
 
@@ -309,29 +313,29 @@ class SparkTable:
         try:
             yield
         finally:
-            done.set()
+            finished.set()
             watching.join()
 
 
-def _end(opened: SparkTable, prefix: str, views: Sequence[str], frames: Sequence[Frame]) -> None:
+def _end(table: SparkTable, prefix: str, views: Sequence[str], frames: Sequence[Frame]) -> None:
     """Removes our views and what they kept, and ends the session if it is ours."""
     with contextlib.suppress(Exception):  # a session that has broken off has no views either
         for frame in frames:
             frame.unpersist()
         for name in set(views):
-            opened.session.catalog.dropTempView(prefix + name)
-    opened.close()
+            table.session.catalog.dropTempView(prefix + name)
+    table.close()
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keeps what Java says when it starts off our terminal; what goes wrong is raised."""
-    kept = os.dup(2)
+    descriptor = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
         os.close(nowhere)

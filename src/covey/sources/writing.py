@@ -40,28 +40,28 @@ class ReleasedColumns:
 
 @dataclass(frozen=True)
 class Dealt:
-    """Items whose rows all go to one class, and items whose rows are dealt to classes by their place in the table."""
+    """Items whose rows all go to one class, and items whose rows are dealt to several."""
 
-    whole: Mapping[str, Longs]
+    complete: Mapping[str, Longs]
     split: Mapping[str, Longs]
 
     @classmethod
     def of(cls, item: Longs, group: Longs, records: Longs, counts: Longs) -> Dealt:
-        """From pieces (an item's records in a class) and each item's number of records; what is left is withheld."""
+        """From pieces (an item's records in a class) and each item's number of records. What is left is withheld."""
         order = np.lexsort((group, item))
         item, group, records = item[order], group[order], records[order]
-        whole = records == counts[item]
-        own = {"item": item[~whole], "class": group[~whole]}
-        upto = np.cumsum(records[~whole])
-        begins = np.flatnonzero(np.concatenate([[True], own["item"][1:] != own["item"][:-1]])[: len(upto)])
-        skipped = np.repeat((upto - records[~whole])[begins], np.diff(np.append(begins, len(upto))))
-        split = {**own, "above": upto - records[~whole] - skipped, "upto": upto - skipped}
-        return cls({"item": item[whole], "class": group[whole]}, split)
+        complete = records == counts[item]
+        rows = {"item": item[~complete], "class": group[~complete]}
+        upto = np.cumsum(records[~complete])
+        begins = np.flatnonzero(np.concatenate([[True], rows["item"][1:] != rows["item"][:-1]])[: len(upto)])
+        skipped = np.repeat((upto - records[~complete])[begins], np.diff(np.append(begins, len(upto))))
+        split = {**rows, "above": upto - records[~complete] - skipped, "upto": upto - skipped}
+        return cls({"item": item[complete], "class": group[complete]}, split)
 
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """The rows of a release: what is published of them, and which class each goes to."""
+    """The rows of a release: what is published of them, and their classes."""
 
     columns: ReleasedColumns
     grouped: GroupedColumns
@@ -69,7 +69,7 @@ class ReleasedRows:
     """Codes of the grouped columns,"""
     item: Longs
     """the item of each tuple,"""
-    dealt: Dealt
+    deal: Dealt
     """and the classes of each item."""
 
     @property
@@ -78,59 +78,59 @@ class ReleasedRows:
         return [*self.columns.mapped, *self.columns.read]
 
     def class_of_tuple(self) -> Longs:
-        """The class that all rows of a tuple go to, `SPLIT` where they go to several, `WITHHELD` where to none."""
-        found = np.full(int(self.item.max(initial=-1)) + 1, WITHHELD, dtype=np.int64)
-        found[self.dealt.split["item"]] = SPLIT
-        found[self.dealt.whole["item"]] = self.dealt.whole["class"]
-        return found[self.item]
+        """The class of all rows of a tuple, or `SPLIT` for several, or `WITHHELD` for none."""
+        classes = np.full(int(self.item.max(initial=-1)) + 1, WITHHELD, dtype=np.int64)
+        classes[self.deal.split["item"]] = SPLIT
+        classes[self.deal.complete["item"]] = self.deal.complete["class"]
+        return classes[self.item]
 
 
 class WritableRows(EngineRows):
     """The rows of one table on an engine, of which a release can be written."""
 
     @abstractmethod
-    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
-        """Writes the released columns of all rows that have a class, sorted by content, as one Parquet file.
+    def write(self, target: Path, released: ReleasedRows, *, shuffled: bool) -> None:
+        """Writes the released columns of all rows with a class, sorted, as one Parquet file.
 
-        With `drawn` they are in an order that is drawn instead.
+        With `shuffled` they are in an order that is drawn instead.
         """
 
-    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
-        """The keys by whose order rows of a tuple go to several classes; here a hash of the cells in these columns."""
-        return (f"md5({self._together(carried)})",) if carried else ("1",)
+    def _dealing_order(self, cells: Sequence[str]) -> Sequence[str]:
+        """The keys by whose order rows of a tuple go to several classes. Here a hash of the cells in these columns."""
+        return (f"md5({self._together(cells)})",) if cells else ("1",)
 
     def _dealt(self, released: ReleasedRows) -> str:
-        """The query of all rows that have a class: the class as `class`, codes or texts of carried columns as p0, p1.
+        """The query of all rows with a class: `class`, and carried columns as p0, p1 ….
 
         Rows of a tuple that goes to several classes are ranked in an order, and dealt by their rank.
         """
-        columns, grouped, dealt = released.columns, released.grouped, released.dealt
-        own = {"item": released.item, "class": released.class_of_tuple()}
-        joined = self._give_tuples("tuples", grouped, released.tuples, own)
-        self._give("split_items", {name: pa.array(each) for name, each in dealt.split.items()})
+        columns, grouped, deal = released.columns, released.grouped, released.deal
+        columns_of_tuples = {"item": released.item, "class": released.class_of_tuple()}
+        joins = self._give_tuples("tuples", grouped, released.tuples, columns_of_tuples)
+        self._give("split_items", {name: pa.array(values) for name, values in deal.split.items()})
         cells = [*map(self._code, columns.mapped), *(self._raw[column] for column in columns.read)]
-        carried = {f"p{place}": cell for place, cell in enumerate(cells)}
-        order = {f"o{place}": key for place, key in enumerate(self._dealing_order(released.carried))}
-        rows = self._mapped(sorted({*grouped.names, *grouped.dropping, *columns.mapped})) + joined
-        kept = self._with_value(grouped.dropping)
+        cells_by_name = {f"p{index}": cell for index, cell in enumerate(cells)}
+        order = {f"o{index}": key for index, key in enumerate(self._dealing_order(released.carried))}
+        rows = self._mapped(sorted({*grouped.names, *grouped.dropping, *columns.mapped})) + joins
+        condition = self._with_value(grouped.dropping)
 
         def chosen(first: str, cells: Mapping[str, str]) -> str:
             return ", ".join([first, *(f"{cell} AS {name}" for name, cell in cells.items())])
 
-        several, one = f"{kept} AND tuples.class = {SPLIT}", f"{kept} AND tuples.class >= 0"
-        matched = f"SELECT {chosen('tuples.item AS item', carried | order)} FROM {rows} WHERE {several}"
-        names = "".join(f", {name}" for name in carried)
+        several, complete = f"{condition} AND tuples.class = {SPLIT}", f"{condition} AND tuples.class >= 0"
+        matched = f"SELECT {chosen('tuples.item AS item', cells_by_name | order)} FROM {rows} WHERE {several}"
+        names = "".join(f", {name}" for name in cells_by_name)
         rank = f"row_number() OVER (PARTITION BY item ORDER BY {', '.join(order)})"
         ranked = f"SELECT item{names}, {rank} AS place FROM ({matched}) AS matched"
         return (
-            f"SELECT {chosen('tuples.class AS class', carried)} FROM {rows} WHERE {one} UNION ALL "
+            f"SELECT {chosen('tuples.class AS class', cells_by_name)} FROM {rows} WHERE {complete} UNION ALL "
             f"SELECT split_items.class AS class{names} FROM ({ranked}) AS ranked JOIN {self._from('split_items')} "
             "ON ranked.item = split_items.item AND place > above AND place <= upto"
         )
 
 
 def open_rows(data: str | Path, scratch: Path) -> WritableRows:
-    """The rows of a table on the engine that has them, or in DuckDB; `scratch` is a folder for what memory cannot hold.
+    """The rows of a table on the engine that has them, or in DuckDB. `scratch` is a folder for what memory cannot hold.
 
     Raises InputError that names it.
     """

@@ -13,8 +13,7 @@ from tests.harness.tiers import examples
 
 from covey import table
 from covey.anonymizers import anonymize
-from covey.anonymizers.build import Built, build, class_of_row, released
-from covey.anonymizers.figures import figures
+from covey.anonymizers.build import Built, build, class_of_row, figures, released
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError
 from covey.judge import verify

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from tests.harness.problems import faults, problems
 from tests.harness.tiers import examples
 
-from covey.anonymizers.closure import boxes
 from covey.anonymizers.mondrian import mondrian
-from covey.anonymizers.problem import Problem
+from covey.anonymizers.problem import Problem, boxes
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs

@@ -9,10 +9,9 @@ from tests.harness.problems import faults, problems
 from tests.harness.tiers import examples
 
 from covey.anonymizers import ALGORITHMS, anonymize
-from covey.anonymizers.pace import silent
 from covey.anonymizers.peel import EFFORTS, lattice, peel
-from covey.anonymizers.peel.atoms import cut
-from covey.anonymizers.problem import Partition, Problem, Sensitive
+from covey.anonymizers.peel.strip import cut
+from covey.anonymizers.problem import Partition, Problem, Sensitive, silent
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
@@ -172,9 +171,8 @@ def test_the_probed_nodes_do_nearly_as_well_as_the_whole_lattice() -> None:
     atoms = cut(problem)
     from covey.anonymizers.constraints import limits_of
     from covey.anonymizers.kernels import forest
-    from covey.anonymizers.pace import never
-    from covey.anonymizers.peel.atoms import joined
-    from covey.anonymizers.peel.strip import strip
+    from covey.anonymizers.peel.strip import joined, strip
+    from covey.anonymizers.problem import never
 
     nodes = lattice.searched(problem, forest(problem), atoms, limits_of(problem), 0, silent, never)
     label = strip(problem, atoms, limits_of(problem), nodes, silent, never)

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from tests.harness.raw_tables import FIRST, HAN, LAST, REMARKS, STREETS
 
-from covey.guess.choice import Choice
+from covey.guess.choice import Choice, Trial
 from covey.guess.columns import ColumnValues
 from covey.guess.roles import Guess, as_role, guess, without_surplus
-from covey.guess.trial import Trial
 from covey.schema import Role
 
 ROWS = 1000

@@ -13,7 +13,7 @@ import pytest
 from covey.errors import InputError
 from covey.party.simulate.in_process import simulate
 from covey.sources import connect, like
-from covey.sources.frames import Frame, to_arrow
+from covey.sources.packages import Frame, to_arrow
 from covey.study import Study
 
 

@@ -3,7 +3,7 @@
 lattice  which generalization nodes are visited: all of them, or in a large lattice those that probes find
 strip    the peeling: at each node, by increasing cost, the classes that keep the constraints leave
 search   the improvement: part by part, boxes are opened and what that breaks is mended (moves)
-atoms    items cut so that a class can lend some of an item's records; search_part is the state of one part
+search_part  the state of one part, in arrays
 
 The same seed gives the same classes on any number of threads. The budget counts work units (tens of nanoseconds each),
 not time; more of it never gives a worse result: what a search that has ended leaves of it, others get that start from
@@ -19,13 +19,10 @@ from dataclasses import replace
 
 from covey.anonymizers.constraints import limits_of, require_feasible
 from covey.anonymizers.kernels import forest
-from covey.anonymizers.pace import Cancel, Progress, never, silent
 from covey.anonymizers.peel import lattice
-from covey.anonymizers.peel.atoms import cut, joined
-from covey.anonymizers.peel.leftover import settle_leftover
-from covey.anonymizers.peel.search import improve
-from covey.anonymizers.peel.strip import strip
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.peel.search import improve, settle_leftover
+from covey.anonymizers.peel.strip import cut, joined, strip
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, never, silent
 
 __all__ = ["EFFORTS", "peel"]
 
@@ -45,49 +42,49 @@ def peel(
     cancel: Cancel = never,
     seconds: float | None = None,
 ) -> Partition:
-    """A partition of low cost in which every class keeps k, l and t; records left over are withheld or at the roots.
+    """A partition of low cost in which every class keeps k, l and t. Records left over are withheld or at the roots.
 
     Raises Unmet if even the whole table breaks a constraint, or if more records are left over than may be.
     """
     require_feasible(problem)
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
-    listed = lattice.is_listed(problem, atoms.number)
+    complete = lattice.is_listed(problem, atoms.number)
     nodes = (
         lattice.whole(problem)
-        if listed
+        if complete
         else lattice.searched(problem, trees, atoms, limits, seed, progress, cancel, effort)
     )
-    each, most = EFFORTS[effort]
-    left = min(each * atoms.number, most) if budget is None else budget
+    per_atom, cap = EFFORTS[effort]
+    units = min(per_atom * atoms.number, cap) if budget is None else budget
     best: Partition | None = None
     work, rounds, starts = 0, 0, 0
     while best is None or starts < STARTS:
         order = nodes if starts == 0 else lattice.shuffled(problem, nodes, seed + starts)
         label = strip(problem, atoms, limits, order, progress, cancel)
-        spent = improve(
+        spend = improve(
             trees,
             atoms,
             limits,
             label,
             seed=seed + starts,
-            budget=left,
+            budget=units,
             threads=threads,
             progress=progress,
             cancel=cancel,
             deadline=deadline,
         )
         settle_leftover(problem, trees, atoms, limits, label)
-        found = joined(problem, atoms, label, {}, reproducible=seconds is None)
-        if best is None or _is_better(problem, found, best):
-            best = found
-        left, work, rounds, starts = left - spent.work, work + spent.work, rounds + spent.rounds, starts + 1
-        if left < spent.work or not spent.work or time.monotonic() >= deadline:
+        partition = joined(problem, atoms, label, {}, reproducible=seconds is None)
+        if best is None or _is_better(problem, partition, best):
+            best = partition
+        units, work, rounds, starts = (units - spend.work, work + spend.work, rounds + spend.rounds, starts + 1)
+        if units < spend.work or not spend.work or time.monotonic() >= deadline:
             break
     notes: dict[str, object] = {
         "lattice": lattice.size(problem),
         "visited": len(nodes),
-        "probed": not listed,
+        "probed": not complete,
         "work": work,
         "rounds": rounds,
         "starts": starts,
@@ -95,7 +92,7 @@ def peel(
     return replace(best, notes=notes)
 
 
-def _is_better(problem: Problem, one: Partition, other: Partition) -> bool:
-    """True if a partition loses less than another, and does not lose more records than the study allows."""
+def _is_better(problem: Problem, first: Partition, second: Partition) -> bool:
+    """True if a partition loses less than another, and no more records than allowed."""
     allowed = problem.suppression * problem.records
-    return (one.lost(problem) > allowed, one.loss(problem)) < (other.lost(problem) > allowed, other.loss(problem))
+    return (first.lost(problem) > allowed, first.loss(problem)) < (second.lost(problem) > allowed, second.loss(problem))

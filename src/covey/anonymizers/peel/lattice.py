@@ -18,10 +18,8 @@ import numpy as np
 
 from covey.anonymizers.constraints import Limits
 from covey.anonymizers.kernels import Forest, draw
-from covey.anonymizers.pace import Cancel, Progress, report, silent
-from covey.anonymizers.peel.atoms import Atoms
-from covey.anonymizers.peel.strip import strip
-from covey.anonymizers.problem import Problem
+from covey.anonymizers.peel.strip import Atoms, strip
+from covey.anonymizers.problem import Cancel, Problem, Progress, report, silent
 from covey.arrays import Floats, Ints, Longs, Words
 from covey.compiled import jit
 
@@ -46,7 +44,7 @@ def whole(problem: Problem) -> Ints:
 
 
 def is_listed(problem: Problem, items: int) -> bool:
-    """True if the lattice is small enough to list for a table of so many items or atoms."""
+    """True if the lattice is small enough to list for so many items or atoms."""
     return is_small(size(problem), items)
 
 
@@ -61,12 +59,12 @@ def by_cost(problem: Problem, nodes: Ints) -> Ints:
 
 
 def shuffled(problem: Problem, nodes: Ints, seed: int) -> Ints:
-    """These nodes in a similar order: by increasing cost, if each column weighs a little more or less than it does."""
+    """These nodes in a similar order, in which each column weighs a little more or less."""
     return _sorted(problem, nodes, np.exp(np.random.default_rng(seed).normal(0.0, SHUFFLED, problem.columns)))
 
 
 def costs(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Floats:
-    """The cost of each node, with each column's part of it times a factor, where these are given."""
+    """The cost of each node, with each column's part times a factor, if these are given."""
     cost = np.zeros(len(nodes))
     for column, tree in enumerate(problem.trees):
         leaves = max(tree.leaves, 1)
@@ -90,25 +88,25 @@ def searched(
     cancel: Cancel,
     effort: str = "normal",
 ) -> Ints:
-    """The nodes that probes find, by cost; after each pass the next one starts at the records that were left over."""
-    nodes, which = np.empty((0, problem.columns), dtype=np.int32), np.arange(atoms.number)
+    """The nodes that probes find, by cost. After each pass the next one starts at the records that were left over."""
+    nodes, sample = np.empty((0, problem.columns), dtype=np.int32), np.arange(atoms.number)
     for number in range(PASSES):
         report(f"looking for nodes, since {size(problem):,} are too many to visit", number / PASSES, progress, cancel)
-        found = probed(trees, atoms, limits.k, which, seed + number, PROBES[effort])
-        nodes = by_cost(problem, np.concatenate([nodes, found]))
-        left = np.flatnonzero(strip(problem, atoms, limits, nodes[:-1], silent, cancel) == 0)
-        if atoms.weight[left].sum() < limits.k:
+        probes = probed(trees, atoms, limits.k, sample, seed + number, PROBES[effort])
+        nodes = by_cost(problem, np.concatenate([nodes, probes]))
+        remaining = np.flatnonzero(strip(problem, atoms, limits, nodes[:-1], silent, cancel) == 0)
+        if atoms.weight[remaining].sum() < limits.k:
             break
-        which = left
+        sample = remaining
     return nodes
 
 
-def probed(trees: Forest, atoms: Atoms, k: int, which: Longs, seed: int, probes: int) -> Ints:
-    """The nodes that so many probes among these atoms find, not yet sorted; the root is always one."""
-    random = np.random.default_rng([seed, len(which)])
+def probed(trees: Forest, atoms: Atoms, k: int, sample: Longs, seed: int, probes: int) -> Ints:
+    """The nodes that so many probes among these atoms find, not yet sorted. The root is always one."""
+    random = np.random.default_rng([seed, len(sample)])
     state = np.array([random.integers(2**62)], dtype=np.uint64)
-    codes, weight = np.ascontiguousarray(atoms.codes[:, which]), atoms.weight[which]
-    starts = random.integers(len(which), size=probes)
+    codes, weight = np.ascontiguousarray(atoms.codes[:, sample]), atoms.weight[sample]
+    starts = random.integers(len(sample), size=probes)
     nodes = np.tile(trees.heights.astype(np.int32), (probes + 1, 1))
     probe_all(trees, codes, weight, k * np.array(COMPANY), starts, state, nodes)
     return nodes
@@ -118,50 +116,50 @@ def probed(trees: Forest, atoms: Atoms, k: int, which: Longs, seed: int, probes:
 def probe_all(
     trees: Forest, codes: Ints, weight: Longs, company: Longs, starts: Longs, state: Words, nodes: Ints
 ) -> None:
-    """A probe from each of these records; the amounts of company are asked for in turn."""
+    """A probe from each of these records. The amounts of company are asked for in turn."""
     members = np.empty(len(weight), np.int64)
     for number in range(len(starts)):
-        asked = company[number % len(company)]
-        probe(trees, codes, weight, asked, starts[number], state, members, nodes[number])
+        amount = company[number % len(company)]
+        probe(trees, codes, weight, amount, starts[number], state, members, nodes[number])
 
 
 @jit
 def probe(
-    trees: Forest, codes: Ints, weight: Longs, k: int, record: int, state: Words, members: Longs, out: Ints
+    trees: Forest, codes: Ints, weight: Longs, k: int, record: int, state: Words, members: Longs, node: Ints
 ) -> None:
-    """Lowers a node from the root as far as the record has company of k there."""
-    columns = len(out)
+    """Lowers a node from the root while k records are with the record there."""
+    columns = len(node)
     number = len(weight)
     members[:] = np.arange(number)
     open_columns = np.arange(columns)
-    left = columns
-    while left:
-        pick = draw(state, left)
+    choices = columns
+    while choices:
+        pick = draw(state, choices)
         column = open_columns[pick]
-        level = out[column] - 1
+        level = node[column] - 1
         if level < 0:
-            inside, shared = 0, 0
+            count, shared = 0, 0
         else:
-            inside, shared = narrow(trees, codes, weight, record, column, level, members[:number])
+            count, shared = narrow(trees, codes, weight, record, column, level, members[:number])
         if shared >= k:
-            out[column], number = level, inside
+            node[column], number = level, count
         else:
-            left -= 1
-            open_columns[pick], open_columns[left] = open_columns[left], column
+            choices -= 1
+            open_columns[pick], open_columns[choices] = open_columns[choices], column
 
 
 @jit
 def narrow(
     trees: Forest, codes: Ints, weight: Longs, record: int, column: int, level: int, members: Longs
 ) -> tuple[int, int]:
-    """Moves the members that share the record's node to the front; returns their number and their records."""
+    """Moves the members that share the record's node to the front. Returns their number and their records."""
     base = trees.starts[column] + level * trees.widths[column]
     node = trees.up[base + codes[column, record]]
-    inside, shared = 0, 0
-    for place in range(len(members)):
-        atom = members[place]
+    count, shared = 0, 0
+    for index in range(len(members)):
+        atom = members[index]
         if trees.up[base + codes[column, atom]] == node:
-            members[place], members[inside] = members[inside], atom
-            inside += 1
+            members[index], members[count] = members[count], atom
+            count += 1
             shared += weight[atom]
-    return inside, shared
+    return count, shared

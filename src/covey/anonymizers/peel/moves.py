@@ -35,56 +35,56 @@ NEVER = 2**62
 
 @jit
 def open_box(part: SearchPart, trees: Forest, limits: Limits, box: Ints, cost: int, bound: int) -> int:
-    """Opens a box if that changes the total by less than `bound`, and returns the change; else NEVER, nothing moved."""
+    """Opens a box if the total changes by less than `bound`. Returns the change, or NEVER."""
     part.tally[LOGGED] = 0
-    found = members(part, box, part.inside)
-    if not worth_a_try(part, limits, cost, found):
+    count = members(part, box, part.boxed)
+    if not worth_a_try(part, limits, cost, count):
         return NEVER
-    new = part.free[part.tally[FREE] - 1]
-    part.box[new], part.cost[new] = box, cost
-    change, donors = welcome(part, new, found)
-    if not holds(part, limits, new):
-        change += borrow(part, limits, new, part.inside[:found], bound - change)
-    if part.places.shape[1] and part.size[new] >= limits.k and not holds(part, limits, new):
-        change += shed(part, limits, new)
-    while change < bound and not holds(part, limits, new):
-        broken = largest_share(part, new, found)
+    target = part.free[part.tally[FREE] - 1]
+    part.box[target], part.cost[target] = box, cost
+    change, donors = welcome(part, target, count)
+    if not holds(part, limits, target):
+        change += borrow(part, limits, target, part.boxed[:count], bound - change)
+    if part.bins.shape[1] and part.size[target] >= limits.k and not holds(part, limits, target):
+        change += shed(part, limits, target)
+    while change < bound and not holds(part, limits, target):
+        broken = largest_share(part, target, count)
         if broken < 0:
             break
-        change += absorb(part, new, broken, found)
+        change += absorb(part, target, broken, count)
         part.touched[donors] = broken
         donors += 1
-    if change < bound and holds(part, limits, new):
-        enter(part, new)
+    if change < bound and holds(part, limits, target):
+        enter(part, target)
         change = mend(part, trees, limits, donors, change, bound)
-        if change < bound and holds(part, limits, new):
+        if change < bound and holds(part, limits, target):
             list_classes(part)
             return int(change)
-        leave(part, new)
+        leave(part, target)
     undo(part, 0)
     return NEVER
 
 
 @jit
-def worth_a_try(part: SearchPart, limits: Limits, cost: int, found: int) -> bool:
+def worth_a_try(part: SearchPart, limits: Limits, cost: int, count: int) -> bool:
     """True if the box has k records, one of which would gain."""
-    inside, weight, label, costs = part.inside, part.weight, part.label, part.cost
+    boxed, weight, label, costs = part.boxed, part.weight, part.label, part.cost
     size, gain = 0, False
-    for place in range(found):
-        size += weight[inside[place]]
-        gain |= costs[label[inside[place]]] > cost
+    for index in range(count):
+        size += weight[boxed[index]]
+        gain |= costs[label[boxed[index]]] > cost
     return gain and size >= limits.k
 
 
 @jit
-def welcome(part: SearchPart, new: int, found: int) -> tuple[int, int]:
-    """Moves in all that gain; returns the change and how many classes lost records (they are in `touched`)."""
+def welcome(part: SearchPart, target: int, count: int) -> tuple[int, int]:
+    """Moves in all that gain. Returns the change and how many classes lost records (they are in `touched`)."""
     change, donors = 0, 0
-    for place in range(found):
-        atom = part.inside[place]
+    for index in range(count):
+        atom = part.boxed[index]
         source = part.label[atom]
-        if part.cost[source] > part.cost[new]:
-            change += move(part, atom, new)
+        if part.cost[source] > part.cost[target]:
+            change += move(part, atom, target)
             if part.share[source] == 0 and source != 0:
                 part.share[source] = 1
                 part.touched[donors] = source
@@ -95,96 +95,96 @@ def welcome(part: SearchPart, new: int, found: int) -> tuple[int, int]:
 
 
 @jit
-def borrow(part: SearchPart, limits: Limits, to: int, candidates: Longs, bound: int) -> int:
-    """Moves in records that others can spare, the dearest first, until the class holds; returns the change.
+def borrow(part: SearchPart, limits: Limits, target: int, candidates: Longs, bound: int) -> int:
+    """Moves in records that others can spare, the dearest first, until the class holds. Returns the change.
 
     Stops early where the change reaches `bound`; the caller looks whether the class holds.
     """
-    for place in range(len(candidates) - 1, -1, -1):
-        number = part.label[candidates[place]]
-        part.link[place] = part.head[number]
-        part.head[number] = place
-    live, change, done = part.tally[LIVE], 0, False
+    for index in range(len(candidates) - 1, -1, -1):
+        number = part.label[candidates[index]]
+        part.link[index] = part.head[number]
+        part.head[number] = index
+    live, change, stop = part.tally[LIVE], 0, False
     part.tally[WORK] += len(candidates) + live
     for rank in range(live, -1, -1):
         number = 0 if rank == live else part.order[rank]
-        place, part.head[number] = part.head[number], -1
-        while place >= 0 and number != to and not done:
-            if helps(part, limits, to, candidates[place]) and can_spare(part, limits, candidates[place]):
-                change += move(part, candidates[place], to)
-                done = change >= bound or holds(part, limits, to)
-            place = part.link[place]
-    part.head[to] = -1
+        index, part.head[number] = part.head[number], -1
+        while index >= 0 and number != target and not stop:
+            if helps(part, limits, target, candidates[index]) and can_spare(part, limits, candidates[index]):
+                change += move(part, candidates[index], target)
+                stop = change >= bound or holds(part, limits, target)
+            index = part.link[index]
+    part.head[target] = -1
     return change
 
 
 @jit
-def helps(part: SearchPart, limits: Limits, to: int, atom: int) -> bool:
-    """True if a class needs the atom: more records, or one of its sensitive values, rarer here than in the table."""
-    if part.size[to] < limits.k:
+def helps(part: SearchPart, limits: Limits, target: int, atom: int) -> bool:
+    """True if a class needs the atom: more records, or a sensitive value that is rare there."""
+    if part.size[target] < limits.k:
         return True
-    for column in range(part.places.shape[1]):
-        value = part.places[atom, column]
-        if part.histogram[to, value] * limits.records < limits.whole[value] * part.size[to]:
+    for column in range(part.bins.shape[1]):
+        value = part.bins[atom, column]
+        if part.histogram[target, value] * limits.records < limits.table[value] * part.size[target]:
             return True
     return False
 
 
 @jit
-def shed(part: SearchPart, limits: Limits, new: int) -> int:
-    """Sends records back that were withheld and whose values are too frequent, until the class holds; the change."""
+def shed(part: SearchPart, limits: Limits, target: int) -> int:
+    """Withholds again records with too frequent values, until the class holds. Returns the change."""
     change = 0
     for entry in range(part.tally[LOGGED]):
         atom, source = part.log[entry, 0], part.log[entry, 1]
-        if source == 0 and part.label[atom] == new and part.size[new] - part.weight[atom] >= limits.k:
-            if helps(part, limits, new, atom):
+        if source == 0 and part.label[atom] == target and part.size[target] - part.weight[atom] >= limits.k:
+            if helps(part, limits, target, atom):
                 continue
             change += move(part, atom, 0)
-            if holds(part, limits, new):
+            if holds(part, limits, target):
                 break
     return change
 
 
 @jit
-def largest_share(part: SearchPart, new: int, found: int) -> int:
-    """The class that lies in the box with the largest share of its cost, or -1."""
-    for place in range(found):
-        part.share[part.label[part.inside[place]]] += part.weight[part.inside[place]]
-    best, most = -1, -1.0
-    for place in range(found):
-        number = part.label[part.inside[place]]
+def largest_share(part: SearchPart, target: int, count: int) -> int:
+    """The class with the largest share of its cost in the box, or -1."""
+    for index in range(count):
+        part.share[part.label[part.boxed[index]]] += part.weight[part.boxed[index]]
+    best, maximum = -1, -1.0
+    for index in range(count):
+        number = part.label[part.boxed[index]]
         if part.share[number] > 0:
             worth = part.share[number] / part.size[number] * part.cost[number]
-            if number != new and worth > most:
-                best, most = number, worth
+            if number != target and worth > maximum:
+                best, maximum = number, worth
             part.share[number] = 0
     return best
 
 
 @jit
-def absorb(part: SearchPart, new: int, broken: int, found: int) -> int:
+def absorb(part: SearchPart, target: int, broken: int, count: int) -> int:
     """Moves in all of a class that lies in the box; returns the change."""
     change = 0
-    for place in range(found):
-        if part.label[part.inside[place]] == broken:
-            change += move(part, part.inside[place], new)
+    for index in range(count):
+        if part.label[part.boxed[index]] == broken:
+            change += move(part, part.boxed[index], target)
     return change
 
 
 @jit
 def mend(part: SearchPart, trees: Forest, limits: Limits, donors: int, change: int, bound: int) -> int:
-    """Mends the classes that lost records, each the cheaper way; returns the change so far, NEVER if it is too much."""
+    """Mends the classes that lost records, each the cheaper way. Returns the change so far, NEVER if it is too much."""
     for donor in range(donors):
         number = part.touched[donor]
         if holds(part, limits, number):
             continue
-        found = members(part, part.box[number], part.beside)
+        count = members(part, part.box[number], part.beside)
         start, room = part.tally[LOGGED], bound - change
-        apart = parting(part, trees, limits, number, found, room)
-        price = borrow(part, limits, number, part.beside[:found], min(apart, room))
-        if price >= apart or not holds(part, limits, number):
+        parting_cost = parting(part, trees, limits, number, count, room)
+        price = borrow(part, limits, number, part.beside[:count], min(parting_cost, room))
+        if price >= parting_cost or not holds(part, limits, number):
             undo(part, start)
-            price = dissolve(part, trees, limits, number, found) if apart < room else room
+            price = dissolve(part, trees, limits, number, count) if parting_cost < room else room
         change += price
         if change >= bound:
             return NEVER
@@ -192,11 +192,11 @@ def mend(part: SearchPart, trees: Forest, limits: Limits, donors: int, change: i
 
 
 @jit
-def parting(part: SearchPart, trees: Forest, limits: Limits, number: int, found: int, bound: int) -> int:
+def parting(part: SearchPart, trees: Forest, limits: Limits, number: int, count: int, bound: int) -> int:
     """The cost of dissolving a class, or `bound` if that is reached."""
     change = 0
-    for place in range(found):
-        atom = part.beside[place]
+    for index in range(count):
+        atom = part.beside[index]
         if part.label[atom] == number:
             target = cheapest_other(part, trees, limits, atom, part.cost[0])
             change += part.weight[atom] * (part.cost[target] - part.cost[number])
@@ -206,55 +206,55 @@ def parting(part: SearchPart, trees: Forest, limits: Limits, number: int, found:
 
 
 @jit
-def dissolve(part: SearchPart, trees: Forest, limits: Limits, number: int, found: int) -> int:
+def dissolve(part: SearchPart, trees: Forest, limits: Limits, number: int, count: int) -> int:
     """Sends a class's records to the cheapest others that cover them; returns the change."""
     change = 0
-    for place in range(found):
-        atom = part.beside[place]
+    for index in range(count):
+        atom = part.beside[index]
         if part.label[atom] == number:
             change += move(part, atom, cheapest_other(part, trees, limits, atom, part.cost[0]))
     return change
 
 
 @jit
-def cheapest_other(part: SearchPart, trees: Forest, limits: Limits, atom: int, below: int) -> int:
-    """The cheapest class but its own that covers an atom and keeps l and t with it; 0 if all cost `below` or more."""
-    order, size, boxes, codes, own = part.order, part.size, part.box, part.codes, part.label[atom]
+def cheapest_other(part: SearchPart, trees: Forest, limits: Limits, atom: int, bound: int) -> int:
+    """The cheapest other class that covers an atom and keeps l and t, or 0."""
+    order, size, boxes, codes, label = part.order, part.size, part.box, part.codes, part.label[atom]
     first, last, live = trees.first, trees.last, part.tally[LIVE]
-    watched, costs = part.places.shape[1] > 0, part.cost
-    for place in range(live):
-        number = order[place]
-        if costs[number] >= below:
-            part.tally[WORK] += place
+    watched, costs = part.bins.shape[1] > 0, part.cost
+    for index in range(live):
+        number = order[index]
+        if costs[number] >= bound:
+            part.tally[WORK] += index
             return 0
-        if number == own or size[number] == 0 or not covers(first, last, boxes, number, codes, atom):
+        if number == label or size[number] == 0 or not covers(first, last, boxes, number, codes, atom):
             continue
         if not watched or stands(part, limits, number, atom, part.weight[atom]):
-            part.tally[WORK] += place
+            part.tally[WORK] += index
             return int(number)
     part.tally[WORK] += live
     return 0
 
 
 @jit
-def enter(part: SearchPart, new: int) -> None:
+def enter(part: SearchPart, target: int) -> None:
     """Enters a class into the list by cost."""
-    place = part.tally[LIVE]
-    while place > 0 and part.cost[part.order[place - 1]] > part.cost[new]:
-        part.order[place] = part.order[place - 1]
-        place -= 1
-    part.order[place] = new
+    index = part.tally[LIVE]
+    while index > 0 and part.cost[part.order[index - 1]] > part.cost[target]:
+        part.order[index] = part.order[index - 1]
+        index -= 1
+    part.order[index] = target
     part.tally[LIVE] += 1
 
 
 @jit
-def leave(part: SearchPart, new: int) -> None:
+def leave(part: SearchPart, target: int) -> None:
     """Takes a class out of the list."""
-    place = 0
-    while part.order[place] != new:
-        place += 1
+    index = 0
+    while part.order[index] != target:
+        index += 1
     part.tally[LIVE] -= 1
-    for later in range(place, part.tally[LIVE]):
+    for later in range(index, part.tally[LIVE]):
         part.order[later] = part.order[later + 1]
 
 

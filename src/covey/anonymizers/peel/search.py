@@ -5,6 +5,10 @@ come together, and other neighbours in the next round. Parts share nothing, so t
 neither the cut nor any part's random numbers depend on how many threads there are. A part is never left worse than it
 was, so a larger budget never gives a worse result. What a round finds does not depend on the order in which threads
 end.
+
+At the end the records that no class took form a class if that keeps the constraints, else they are withheld. The search
+has already weighed merging against withholding by cost. Here the study's limit on suppression is kept: if too many
+records are withheld or at every root, the withheld join the classes where that costs least.
 """
 
 from __future__ import annotations
@@ -17,12 +21,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from covey.anonymizers.constraints import Limits
+from covey.anonymizers.constraints import Limits, kept
 from covey.anonymizers.kernels import Forest, box_cost, draw
-from covey.anonymizers.pace import Cancel, Progress, report
-from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.moves import gather, open_box
-from covey.anonymizers.peel.search_part import WORK, SearchPart, fill_classes, part_of, total_cost
+from covey.anonymizers.peel.search_part import WORK, SearchPart, fill_classes, part_of, shift, stands, total_cost
+from covey.anonymizers.peel.strip import Atoms
+from covey.anonymizers.problem import Cancel, Problem, Progress, report
 from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
@@ -54,32 +58,32 @@ def improve(
     cancel: Cancel,
     deadline: float = np.inf,
 ) -> Spent:
-    """Lowers the cost of a labelling in place until the budget (in work units) is spent or two rounds gain nothing."""
-    spent, idle = Spent(), 0
+    """Lowers the cost of a labelling in place, until the budget ends or two rounds gain nothing."""
+    spend, idle = Spent(), 0
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        while spent.work < budget and idle < PATIENCE and time.monotonic() < deadline:
-            before, most = spent.gained, int(label.max(initial=0))
-            parts = list(cut_parts(trees, atoms, limits, label, np.random.default_rng([seed, spent.rounds])))
-            affordable = np.cumsum([EFFORT * len(part) for part in parts]) < budget - spent.work + EFFORT * len(
+        while spend.work < budget and idle < PATIENCE and time.monotonic() < deadline:
+            start, classes = spend.gained, int(label.max(initial=0))
+            parts = list(cut_parts(trees, atoms, limits, label, np.random.default_rng([seed, spend.rounds])))
+            affordable = np.cumsum([EFFORT * len(part) for part in parts]) < budget - spend.work + EFFORT * len(
                 parts[0]
             )
             jobs = [
-                pool.submit(search_part, trees, atoms, limits, label[part], part, most, [seed, spent.rounds, number])
+                pool.submit(search_part, trees, atoms, limits, label[part], part, classes, [seed, spend.rounds, number])
                 for number, part in enumerate(parts)
                 if affordable[number]
             ]
             try:
                 for part, job in zip(parts, jobs, strict=False):
-                    own, work, gain = job.result()
-                    label[part] = own
-                    spent.work, spent.gained = spent.work + work, spent.gained + gain
-                    report("improving", min(spent.work / budget, 1.0), progress, cancel)
+                    labels, work, gain = job.result()
+                    label[part] = labels
+                    spend.work, spend.gained = spend.work + work, spend.gained + gain
+                    report("improving", min(spend.work / budget, 1.0), progress, cancel)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-            spent.rounds += 1
-            idle = idle + 1 if spent.gained == before else 0
-    return spent
+            spend.rounds += 1
+            idle = idle + 1 if spend.gained == start else 0
+    return spend
 
 
 def cut_parts(
@@ -87,9 +91,9 @@ def cut_parts(
 ) -> Iterator[Longs]:
     """The atoms of each part. Classes stay whole; each withheld atom goes where its neighbours go."""
     columns = len(atoms.codes)
-    alone = np.flatnonzero(label == 0)
+    withheld = np.flatnonzero(label == 0)
     owner = label.copy()
-    owner[alone] = label.max(initial=0) + 1 + np.arange(len(alone))
+    owner[withheld] = label.max(initial=0) + 1 + np.arange(len(withheld))
     _, owner = np.unique(owner, return_inverse=True)
     order = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[order], np.arange(owner.max() + 1))
@@ -116,41 +120,41 @@ def cut_parts(
 
 
 def search_part(
-    trees: Forest, atoms: Atoms, limits: Limits, label: Longs, which: Longs, most: int, seed: list[int]
+    trees: Forest, atoms: Atoms, limits: Limits, label: Longs, classes: Longs, maximum: int, seed: list[int]
 ) -> tuple[Longs, int, int]:
-    """New labels for these atoms, beyond `most`, after a search; the work it took, and what it gained."""
-    _, own = np.unique(np.append(label, 0), return_inverse=True)
-    part = part_of(trees, limits, atoms.codes[:, which], atoms.weight[which], atoms.places[which], own[:-1])
+    """New labels for these atoms, beyond `maximum`, after a search. The work it took, and what it gained."""
+    _, labels = np.unique(np.append(label, 0), return_inverse=True)
+    part = part_of(trees, limits, atoms.codes[:, classes], atoms.weight[classes], atoms.bins[classes], labels[:-1])
     state = np.random.default_rng(seed).integers(2**62, size=1).astype(np.uint64)
-    before = total_cost(part)
-    search(part, trees, limits, state, EFFORT * len(which))
-    after, work = total_cost(part), int(part.tally[WORK])
-    if after >= before:
+    cost_before = total_cost(part)
+    search(part, trees, limits, state, EFFORT * len(classes))
+    cost_after, work = total_cost(part), int(part.tally[WORK])
+    if cost_after >= cost_before:
         return label, work, 0
-    return renamed(part.label, which, most), work, before - after
+    return renamed(part.label, classes, maximum), work, cost_before - cost_after
 
 
-def renamed(own: Longs, which: Longs, most: int) -> Longs:
-    """Labels that no other part uses: a class is named after its first atom, beyond all that were."""
-    first = np.zeros(int(own.max(initial=0)) + 1, dtype=np.int64)
-    first[own[::-1]] = which[::-1] + most + 1
+def renamed(labels: Longs, classes: Longs, maximum: int) -> Longs:
+    """Labels that no other part uses: a class is named after its first atom."""
+    first = np.zeros(int(labels.max(initial=0)) + 1, dtype=np.int64)
+    first[labels[::-1]] = classes[::-1] + maximum + 1
     first[0] = 0
-    return first[own]
+    return first[labels]
 
 
 @jit
 def search(part: SearchPart, trees: Forest, limits: Limits, state: Words, allowed: int) -> None:
-    """Opens boxes that lower the cost until the allowed work is done; then tightens and gathers."""
+    """Opens boxes that lower the cost until the allowed work is done. Then tightens and gathers."""
     gather(part, trees, limits)
     fill_classes(trees, part)
     box = np.empty(len(trees.roots), np.int32)
-    begun = part.tally[WORK]
-    whole = max(part.cost[0], 1)
-    while part.tally[WORK] - begun < allowed:
+    start = part.tally[WORK]
+    root_cost = max(part.cost[0], 1)
+    while part.tally[WORK] - start < allowed:
         part.tally[WORK] += 1
         atom = draw(state, len(part.label))
         cost = part.cost[part.label[atom]]
-        if draw(state, whole) > 4 * cost:
+        if draw(state, root_cost) > 4 * cost:
             continue
         propose(part, trees, state, atom, box)
         price = box_cost(trees, box)
@@ -162,7 +166,7 @@ def search(part: SearchPart, trees: Forest, limits: Limits, state: Words, allowe
 
 @jit
 def propose(part: SearchPart, trees: Forest, state: Words, atom: int, box: Ints) -> None:
-    """A box around the atom that is narrower than its class's in one to three columns and wider in up to two."""
+    """A box around the atom, narrower in one to three columns, wider in up to two."""
     columns = len(box)
     box[:] = part.box[part.label[atom]]
     for _ in range(draw(state, 3)):
@@ -174,3 +178,75 @@ def propose(part: SearchPart, trees: Forest, state: Words, atom: int, box: Ints)
         if level > 0:
             lower = draw(state, level)
             box[column] = trees.up[trees.starts[column] + lower * trees.widths[column] + part.codes[column, atom]]
+
+
+def settle_leftover(problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, label: Longs) -> None:
+    """Gives the withheld a class of their own, or the cheapest classes, within the limit."""
+    withheld = np.flatnonzero(label == 0)
+    histogram = np.zeros(int(limits.starts[-1]), dtype=np.int64)
+    for column in range(atoms.bins.shape[1]):
+        np.add.at(histogram, atoms.bins[withheld, column], atoms.weight[withheld])
+    if len(withheld) and kept(limits, histogram, int(atoms.weight[withheld].sum())):
+        label[withheld] = label.max() + 1
+    if problem.suppression >= 1.0:
+        return
+    allowed = int(problem.suppression * problem.records)
+    _, labels = np.unique(np.append(label, 0), return_inverse=True)
+    part = part_of(trees, limits, atoms.codes, atoms.weight, atoms.bins, labels[:-1])
+    if lost(trees, part) > allowed:
+        merge(trees, part, limits)
+        fill_classes(trees, part)
+    label[:] = part.label
+
+
+@jit
+def lost(trees: Forest, part: SearchPart) -> int:
+    """The number of records that are withheld or in a class at every root."""
+    total = part.size[0]
+    for number in range(1, len(part.size)):
+        at_root = part.size[number] > 0
+        for column in range(len(trees.roots)):
+            at_root &= part.box[number, column] == trees.roots[column]
+        if at_root:
+            total += part.size[number]
+    return int(total)
+
+
+@jit
+def merge(trees: Forest, part: SearchPart, limits: Limits) -> None:
+    """Puts each withheld atom into the class where it costs least, if any takes it."""
+    for atom in range(len(part.label)):
+        if part.label[atom] != 0:
+            continue
+        best, minimum = 0, np.int64(2**62)
+        for number in range(1, len(part.size)):
+            if part.size[number] > 0 and (
+                part.bins.shape[1] == 0 or stands(part, limits, number, atom, part.weight[atom])
+            ):
+                cost = cost_with(trees, part, number, atom)
+                change = cost * (part.size[number] + part.weight[atom]) - part.cost[number] * part.size[number]
+                if cost < part.cost[0] and change < minimum:
+                    best, minimum = number, change
+        if best > 0:
+            for column in range(len(trees.roots)):
+                part.box[best, column] = widened(trees, part, best, atom, column)
+            part.cost[best] = cost_with(trees, part, best, atom)
+            shift(part, atom, best)
+
+
+@jit
+def widened(trees: Forest, part: SearchPart, number: int, atom: int, column: int) -> int:
+    """The node of a class's box once it covers an atom too."""
+    node, code = part.box[number, column], part.codes[column, atom]
+    while code < trees.first[node] or code > trees.last[node]:
+        node = trees.parent[node]
+    return int(node)
+
+
+@jit
+def cost_with(trees: Forest, part: SearchPart, number: int, atom: int) -> int:
+    """The cost of one record of a class if the class took the atom in."""
+    total = 0
+    for column in range(len(trees.roots)):
+        total += trees.cost[widened(trees, part, number, atom, column)]
+    return total

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymizers.constraints import Limits, diverse
+from covey.anonymizers.constraints import Limits, diverse, diverse_with
 from covey.anonymizers.kernels import Forest, box_cost, lowest_above, small
 from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
@@ -24,7 +24,7 @@ class SearchPart(NamedTuple):
 
     codes: Ints  # columns x atoms
     weight: Longs
-    places: Longs  # atoms x watched sensitive columns
+    bins: Longs  # atoms x watched sensitive columns
     label: Longs  # each atom's class
     box: Ints  # classes x columns: nodes
     cost: Longs  # of one record in each class
@@ -35,7 +35,7 @@ class SearchPart(NamedTuple):
     bits: Words  # rows x words: the atoms below a node
     row: Ints  # each node's row of bits
     log: Longs  # atom and the class that it left
-    inside: Longs  # room for the members of a box
+    boxed: Longs  # room for the members of a box
     beside: Longs
     touched: Longs  # classes that lost records to the box being opened
     share: Longs  # room for a number per class
@@ -45,15 +45,15 @@ class SearchPart(NamedTuple):
     tally: Longs
 
 
-def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, places: Longs, label: Longs) -> SearchPart:
-    """The part that these atoms and their labels (0 withheld, then 1, 2, … without gaps) make."""
+def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, bins: Longs, label: Longs) -> SearchPart:
+    """The part that these atoms and their labels (0 withheld, then 1, 2 …) make."""
     atoms, columns = len(weight), len(codes)
     room = int(weight.sum()) // max(limits.k, 1) + 3
     row, bits = _rows(trees, codes)
     part = SearchPart(
         codes=np.ascontiguousarray(codes),
         weight=np.ascontiguousarray(weight),
-        places=np.ascontiguousarray(places),
+        bins=np.ascontiguousarray(bins),
         label=label.astype(np.int64),
         box=np.zeros((room, columns), dtype=np.int32),
         cost=np.zeros(room, dtype=np.int64),
@@ -64,7 +64,7 @@ def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, places: L
         bits=bits,
         row=row,
         log=np.zeros((8 * atoms + 64, 2), dtype=np.int64),
-        inside=np.zeros(atoms, dtype=np.int64),
+        boxed=np.zeros(atoms, dtype=np.int64),
         beside=np.zeros(atoms, dtype=np.int64),
         touched=np.zeros(room, dtype=np.int64),
         share=np.zeros(room, dtype=np.int64),
@@ -80,13 +80,13 @@ def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, places: L
 def _rows(trees: Forest, codes: Ints) -> tuple[Ints, Words]:
     """A row of bits for every node above one of the atoms."""
     row = np.full(len(trees.cost), -1, dtype=np.int32)
-    found = []
+    rows = []
     for column in range(len(codes)):
         leaves = np.unique(codes[column])
         start, width = int(trees.starts[column]), int(trees.widths[column])
-        above = trees.up[start : start + width * (int(trees.heights[column]) + 1)].reshape(-1, width)
-        found.append(np.unique(above[:, leaves]))
-    nodes = np.concatenate(found)
+        ancestors = trees.up[start : start + width * (int(trees.heights[column]) + 1)].reshape(-1, width)
+        rows.append(np.unique(ancestors[:, leaves]))
+    nodes = np.concatenate(rows)
     row[nodes] = np.arange(len(nodes), dtype=np.int32)
     bits = np.zeros((len(nodes), (codes.shape[1] + 63) // 64), dtype=np.uint64)
     set_bits(trees, codes, row, bits)
@@ -106,13 +106,13 @@ def set_bits(trees: Forest, codes: Ints, row: Ints, bits: Words) -> None:
 
 @jit
 def fill_classes(trees: Forest, part: SearchPart) -> None:
-    """Sizes, histograms, boxes and costs from the labels; classes by cost; the rest of the numbers free."""
+    """Sizes, histograms, boxes and costs from the labels. Classes by cost; the rest of the numbers free."""
     part.size[:] = 0
     part.histogram[:] = 0
     for atom in range(len(part.label)):
         part.size[part.label[atom]] += part.weight[atom]
-        for column in range(part.places.shape[1]):
-            part.histogram[part.label[atom], part.places[atom, column]] += part.weight[atom]
+        for column in range(part.bins.shape[1]):
+            part.histogram[part.label[atom], part.bins[atom, column]] += part.weight[atom]
     close_boxes(trees, part)
     list_classes(part)
     part.tally[LOGGED] = 0
@@ -144,8 +144,8 @@ def list_classes(part: SearchPart) -> None:
             part.free[free] = number
             free += 1
     ranked = np.argsort(part.cost, kind="mergesort")
-    for place in range(len(ranked)):
-        number = ranked[place]
+    for index in range(len(ranked)):
+        number = ranked[index]
         if number > 0 and part.size[number] > 0:
             part.order[live] = number
             live += 1
@@ -162,64 +162,64 @@ def total_cost(part: SearchPart) -> int:
 def trailing_zeros(word: np.uint64) -> int:
     """The place of a word's lowest bit."""
     lowest = word & (~word + np.uint64(1))
-    place = 0
+    count = 0
     if lowest & np.uint64(0xFFFFFFFF00000000):
-        place += 32
+        count += 32
     if lowest & np.uint64(0xFFFF0000FFFF0000):
-        place += 16
+        count += 16
     if lowest & np.uint64(0xFF00FF00FF00FF00):
-        place += 8
+        count += 8
     if lowest & np.uint64(0xF0F0F0F0F0F0F0F0):
-        place += 4
+        count += 4
     if lowest & np.uint64(0xCCCCCCCCCCCCCCCC):
-        place += 2
+        count += 2
     if lowest & np.uint64(0xAAAAAAAAAAAAAAAA):
-        place += 1
-    return place
+        count += 1
+    return count
 
 
 @jit
-def members(part: SearchPart, box: Ints, out: Longs) -> int:
+def members(part: SearchPart, box: Ints, result: Longs) -> int:
     """Lists the atoms in a box, in order, and returns how many."""
     words, bits, row = part.words, part.bits, part.row
     base = row[box[0]]
-    for place in range(len(words)):
-        words[place] = bits[base, place]
+    for index in range(len(words)):
+        words[index] = bits[base, index]
     for column in range(1, len(box)):
         line = row[box[column]]
-        for place in range(len(words)):
-            words[place] &= bits[line, place]
-    found = 0
-    for place in range(len(words)):
-        word = words[place]
+        for index in range(len(words)):
+            words[index] &= bits[line, index]
+    count = 0
+    for index in range(len(words)):
+        word = words[index]
         while word != np.uint64(0):
-            out[found] = (place << 6) + trailing_zeros(word)
-            found += 1
+            result[count] = (index << 6) + trailing_zeros(word)
+            count += 1
             word &= word - np.uint64(1)
-    part.tally[WORK] += len(words) + found
-    return found
+    part.tally[WORK] += len(words) + count
+    return count
 
 
 @small
-def shift(part: SearchPart, atom: int, to: int) -> None:
+def shift(part: SearchPart, atom: int, target: int) -> None:
     """Moves an atom into a class, in size and histogram too."""
     source, amount = part.label[atom], part.weight[atom]
     part.size[source] -= amount
-    part.size[to] += amount
-    for column in range(part.places.shape[1]):
-        part.histogram[source, part.places[atom, column]] -= amount
-        part.histogram[to, part.places[atom, column]] += amount
-    part.label[atom] = to
+    part.size[target] += amount
+    for column in range(part.bins.shape[1]):
+        part.histogram[source, part.bins[atom, column]] -= amount
+        part.histogram[target, part.bins[atom, column]] += amount
+    part.label[atom] = target
 
 
 @small
-def move(part: SearchPart, atom: int, to: int) -> int:
+def move(part: SearchPart, atom: int, target: int) -> int:
     """Moves an atom, on the record, and returns what that costs."""
     logged = part.tally[LOGGED]
     part.log[logged, 0], part.log[logged, 1] = atom, part.label[atom]
     part.tally[LOGGED] = logged + 1
-    price = part.weight[atom] * (part.cost[to] - part.cost[part.label[atom]])
-    shift(part, atom, to)
+    price = part.weight[atom] * (part.cost[target] - part.cost[part.label[atom]])
+    shift(part, atom, target)
     return int(price)
 
 
@@ -238,7 +238,7 @@ def holds(part: SearchPart, limits: Limits, number: int) -> bool:
     size = part.size[number]
     if size == 0 or number == 0:
         return True
-    return size >= limits.k and (part.places.shape[1] == 0 or is_diverse(part, limits, number))
+    return size >= limits.k and (part.bins.shape[1] == 0 or is_diverse(part, limits, number))
 
 
 @jit
@@ -255,17 +255,11 @@ def can_spare(part: SearchPart, limits: Limits, atom: int) -> bool:
         return True
     if part.size[source] - part.weight[atom] < limits.k:
         return False
-    return part.places.shape[1] == 0 or stands(part, limits, source, atom, -part.weight[atom])
+    return part.bins.shape[1] == 0 or stands(part, limits, source, atom, -part.weight[atom])
 
 
 @jit
 def stands(part: SearchPart, limits: Limits, number: int, atom: int, amount: int) -> bool:
-    """True if a class keeps l and t with this many more of the atom's sensitive values."""
-    if number == 0:
-        return True
-    for column in range(part.places.shape[1]):
-        part.histogram[number, part.places[atom, column]] += amount
-    answer = diverse(limits, part.histogram[number], part.size[number] + amount)
-    for column in range(part.places.shape[1]):
-        part.histogram[number, part.places[atom, column]] -= amount
-    return answer
+    """True if a class keeps l and t with more of the atom's sensitive values."""
+    bins = part.bins[atom]
+    return number == 0 or diverse_with(limits, part.histogram[number], part.size[number], bins, amount)

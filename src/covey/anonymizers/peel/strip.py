@@ -3,21 +3,72 @@
 At a node every remaining record is generalized to the node's levels; equal tuples are a class if they keep k, l and t,
 and leave. Where only l by frequency stands against a tuple, as many of its records leave as keep it: none of its
 values then has more than 1/l of them.
+
+Items are cut into *atoms*, amounts of equal records that always stay together: a class may need a few records of an
+item that has many, so an item of count c is cut into 1, 2, 4, … of its records up to k of them, and the rest as one.
+Any amount up to k can then be lent, and no item has more than log2 k + 2 atoms.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymizers.constraints import FREQUENCY, Limits, diverse, kept
+from covey.anonymizers.constraints import FREQUENCY, Limits, add, diverse, flat_codes, kept
 from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
-from covey.anonymizers.pace import Cancel, Progress, report
-from covey.anonymizers.peel.atoms import Atoms
-from covey.anonymizers.problem import Problem
+from covey.anonymizers.problem import Cancel, Partition, Problem, Progress, closed, report
 from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """The atoms of a problem: item, number of records, leaf codes, bins of the histogram."""
+
+    item: Longs
+    weight: Longs
+    codes: Ints  # columns x atoms
+    bins: Longs  # atoms x sensitive columns that are watched
+
+    @property
+    def number(self) -> int:
+        return len(self.item)
+
+
+def cut(problem: Problem) -> Atoms:
+    """The problem's items as atoms."""
+    items, weights = [], []
+    remaining, size = problem.counts.copy(), 1
+    lend = np.minimum(problem.counts, problem.k)
+    while (cutting := np.flatnonzero(lend > 0)).size:
+        amount = np.minimum(lend[cutting], size)
+        items.append(cutting)
+        weights.append(amount)
+        lend[cutting] -= amount
+        remaining[cutting] -= amount
+        size *= 2
+    remainder = np.flatnonzero(remaining > 0)
+    item = np.concatenate([*items, remainder]).astype(np.int64)
+    weight = np.concatenate([*weights, remaining[remainder]]).astype(np.int64)
+    order = np.argsort(item, kind="stable")
+    item, weight = item[order], weight[order]
+    return Atoms(item, weight, np.ascontiguousarray(problem.codes[:, item]), flat_codes(problem)[item])
+
+
+def joined(problem: Problem, atoms: Atoms, label: Longs, notes: dict[str, object], reproducible: bool) -> Partition:
+    """The partition that these labels say; atoms of label 0 are withheld. Classes are numbered as they appear."""
+    placed = np.flatnonzero(label > 0)
+    _, group = np.unique(label[placed], return_inverse=True)
+    item = atoms.item[placed]
+    classes = int(group.max()) + 1 if len(group) else 0
+    pairs, index = np.unique(item * max(classes, 1) + group, return_inverse=True)
+    count = np.zeros(len(pairs), dtype=np.int64)
+    np.add.at(count, index, atoms.weight[placed])
+    partition = closed(problem, pairs // max(classes, 1), pairs % max(classes, 1), count, **notes)
+    return replace(partition, reproducible=reproducible)
+
 
 _STEP = 40_000_000  # tuples hashed between two reports
 
@@ -25,7 +76,7 @@ _STEP = 40_000_000  # tuples hashed between two reports
 class Remains(NamedTuple):
     """The records not yet in a class, and room to sort them in."""
 
-    which: Longs  # the atoms that remain are the first `state[LEFT]` of these
+    atoms: Longs  # the atoms that remain are the first `state[LEFT]` of these
     label: Longs  # each atom's class, 0 for none yet
     state: Longs
     hashes: Longs
@@ -37,15 +88,15 @@ LEFT, CLASSES, WEIGHT = range(3)
 
 
 def strip(problem: Problem, atoms: Atoms, limits: Limits, nodes: Ints, progress: Progress, cancel: Cancel) -> Longs:
-    """Each atom's class after a visit to each of these nodes; 0 for those that remain."""
+    """Each atom's class after a visit to each of these nodes. 0 for those that remain."""
     trees = forest(problem)
     sign = signs(trees)
     remains = all_of(atoms)
     start = 0
     while start < len(nodes) and remains.state[WEIGHT] >= limits.k:
-        each = max(1, _STEP // max(int(remains.state[LEFT]), 1))
-        visit_all(trees, sign, atoms.codes, atoms.weight, atoms.places, limits, nodes[start : start + each], remains)
-        start += each
+        batch = max(1, _STEP // max(int(remains.state[LEFT]), 1))
+        visit_all(trees, sign, atoms.codes, atoms.weight, atoms.bins, limits, nodes[start : start + batch], remains)
+        start += batch
         report("peeling", min(start / len(nodes), 1.0), progress, cancel)
     return remains.label
 
@@ -64,7 +115,7 @@ def visit_all(
     sign: Longs,
     codes: Ints,
     weight: Longs,
-    places: Longs,
+    bins: Longs,
     limits: Limits,
     nodes: Ints,
     remains: Remains,
@@ -73,36 +124,36 @@ def visit_all(
     for number in range(len(nodes)):
         if remains.state[WEIGHT] < limits.k:
             return
-        which = remains.which[: remains.state[LEFT]]
-        hash_tuples(trees, sign, codes, nodes[number], which, remains.hashes)
-        take_classes(weight, places, limits, remains)
+        atoms = remains.atoms[: remains.state[LEFT]]
+        hash_tuples(trees, sign, codes, nodes[number], atoms, remains.hashes)
+        take_classes(weight, bins, limits, remains)
 
 
 @jit
-def take_classes(weight: Longs, places: Longs, limits: Limits, remains: Remains) -> None:
+def take_classes(weight: Longs, bins: Longs, limits: Limits, remains: Remains) -> None:
     """Takes the classes out of the records that remain, given their hashes."""
-    left = remains.state[LEFT]
-    which, group, size = remains.which[:left], remains.group[:left], remains.size
+    count = remains.state[LEFT]
+    atoms, group, size = remains.atoms[:count], remains.group[:count], remains.size
     room = 16
-    while room < 2 * left:
+    while room < 2 * count:
         room *= 2
-    groups = number_groups(remains.hashes[:left], np.empty(room, np.int64), np.empty(room, np.int64), group)
+    groups = number_groups(remains.hashes[:count], np.empty(room, np.int64), np.empty(room, np.int64), group)
     size[:groups] = 0
-    for place in range(left):
-        size[group[place]] += weight[which[place]]
+    for index in range(count):
+        size[group[index]] += weight[atoms[index]]
     leaves = size[:groups] >= limits.k
-    left_behind = np.zeros(left if places.shape[1] else 0, np.bool_)
-    if places.shape[1] and leaves.any():
-        watch(weight, places, limits, which, group, size[:groups], leaves, left_behind)
+    left_behind = np.zeros(count if bins.shape[1] else 0, np.bool_)
+    if bins.shape[1] and leaves.any():
+        watch(weight, bins, limits, atoms, group, size[:groups], leaves, left_behind)
     stay = 0
     numbers = np.cumsum(leaves) + remains.state[CLASSES]
-    for place in range(left):
-        atom = which[place]
-        if leaves[group[place]] and not (len(left_behind) and left_behind[place]):
-            remains.label[atom] = numbers[group[place]]
+    for index in range(count):
+        atom = atoms[index]
+        if leaves[group[index]] and not (len(left_behind) and left_behind[index]):
+            remains.label[atom] = numbers[group[index]]
             remains.state[WEIGHT] -= weight[atom]
         else:
-            which[stay] = atom
+            atoms[stay] = atom
             stay += 1
     remains.state[LEFT] = stay
     if groups:
@@ -112,20 +163,20 @@ def take_classes(weight: Longs, places: Longs, limits: Limits, remains: Remains)
 @jit
 def watch(
     weight: Longs,
-    places: Longs,
+    bins: Longs,
     limits: Limits,
-    which: Longs,
+    atoms: Longs,
     group: Longs,
     size: Longs,
     leaves: Bits,
     left_behind: Bits,
 ) -> None:
-    """Keeps back the groups that break l or t, or, where that helps, some of a group's records."""
+    """Keeps back groups that break l or t, or only some of their records."""
     rank = np.cumsum(leaves) - 1
     histograms = np.zeros((rank[-1] + 1, limits.starts[-1]), np.int64)
-    for place in range(len(which)):
-        if leaves[group[place]]:
-            add(histograms[rank[group[place]]], places[which[place]], weight[which[place]])
+    for index in range(len(atoms)):
+        if leaves[group[index]]:
+            add(histograms[rank[group[index]]], bins[atoms[index]], weight[atoms[index]])
     trimmed = np.zeros(len(size), np.bool_)
     for number in range(len(size)):
         if leaves[number] and not diverse(limits, histograms[rank[number]], size[number]):
@@ -133,42 +184,35 @@ def watch(
             leaves[number] = trimmed[number]
     if not trimmed.any():
         return
-    reached, total = np.zeros_like(histograms), np.zeros(len(size), np.int64)
-    for place in range(len(which)):
-        number, atom = group[place], which[place]
+    totals, total = np.zeros_like(histograms), np.zeros(len(size), np.int64)
+    for index in range(len(atoms)):
+        number, atom = group[index], atoms[index]
         if trimmed[number]:
-            value = places[atom, 0]
-            left_behind[place] = reached[rank[number], value] + weight[atom] > histograms[rank[number], value]
-            if not left_behind[place]:
-                reached[rank[number], value] += weight[atom]
+            value = bins[atom, 0]
+            left_behind[index] = totals[rank[number], value] + weight[atom] > histograms[rank[number], value]
+            if not left_behind[index]:
+                totals[rank[number], value] += weight[atom]
                 total[number] += weight[atom]
     for number in range(len(size)):
         if trimmed[number]:
-            leaves[number] = kept(limits, reached[rank[number]], total[number])
+            leaves[number] = kept(limits, totals[rank[number]], total[number])
 
 
 @jit
 def may_trim(limits: Limits) -> bool:
-    """True if fewer records of a frequent value can mend a class: l by frequency of one column, and no t."""
+    """True if fewer records of a frequent value can mend a class: l by frequency, no t."""
     return limits.kind == FREQUENCY and len(limits.starts) == 2 and limits.t[0] == np.inf
 
 
 @jit
 def trim(histogram: Longs, limits: Limits) -> bool:
-    """Lowers the counts to the most that keep l by frequency; says whether k records are left."""
+    """Lowers the counts to the most that keep l by frequency. Says whether k records are left."""
     size = histogram.sum()
     while size >= limits.k:
-        most = int(size / limits.l[0])
+        limit = int(size / limits.l[0])
         for value in range(len(histogram)):
-            histogram[value] = min(histogram[value], most)
+            histogram[value] = min(histogram[value], limit)
         if histogram.sum() == size:
             return True
         size = histogram.sum()
     return False
-
-
-@jit
-def add(histogram: Longs, places: Longs, amount: int) -> None:
-    """Counts records into a class's histogram."""
-    for column in range(len(places)):
-        histogram[places[column]] += amount
