@@ -154,7 +154,8 @@ def test_values_that_a_tree_lacks_are_counted(server: Server) -> None:
 def test_a_collection_is_shown_to_its_organiser(server: Server) -> None:
     client, study = server.client, "survey/study.toml"
     file = server.folder / study
-    file.write_text(file.read_text() + '\n[protocol]\nmethod = "curve"\n')
+    text = file.read_text().replace('protocol = "peel"', 'protocol = "collect"').partition("[parties.health-office]")[0]
+    file.write_text(text + "\n[protocol]\nas_printed = true\n")
     assert client.post("/partners/me", study=study, party="collector", address="127.0.0.1:7799").status == 303
     assert "invite them and collect their answers" in client.get("/partners", study=study).text
     assert "Nobody has been invited yet" in client.get("/collection", study=study).text
@@ -177,7 +178,7 @@ def card_in(answer: Answer) -> str:
 
 
 def test_columns_that_two_parties_hold_become_one_study(server: Server) -> None:
-    """A partner gives its columns, the other one puts the study together, and an evaluator takes part."""
+    """A partner gives its columns, the other one puts the study together, and a helper takes part."""
     client, folder = server.client, server.folder
     for name, table in (("clinic", CLINIC), ("billing", BILLING)):
         (folder / f"{name}.csv").write_text(table)
@@ -197,19 +198,19 @@ def test_columns_that_two_parties_hold_become_one_study(server: Server) -> None:
     form = {"study": ours, "seen": seen_now, "split": "columns", "own": "clinic", "key": "id", "protocol": "peel"}
     without = client.send("/partners/make", {"cards": offered.encode()}, **form)
     assert without.status == 400
-    assert "evaluator" in without.text, "peel for columns says what it needs"
-    made = client.send("/partners/make", {"cards": offered.encode()}, **form, evaluator="notary", name="joint")
+    assert "add a third office that holds no data" in without.text, "peel for two says what it needs"
+    made = client.send("/partners/make", {"cards": offered.encode()}, **form, helper="notary", name="joint")
     assert made.status == 303, made.text
     study = Study.load(folder / ours)
     assert [party.columns for party in study.parties] == [("age", "town"), ("job",), None]
-    assert study.party("notary").role == "evaluator"
+    assert study.party("notary").role == "helper"
     assert (folder / "clinic" / "notes.txt").read_text() == "ours", "a partner's file overwrites none of ours"
     assert "holds age, town" in client.get("/partners", study=ours).text
     invitation = client.get("/partners/card", study=ours, **{"with": "study"}).text
     opened = client.send("/partners/add", {"file": invitation.encode()}, study=theirs)
     card = card_in(opened)
     page = client.get("/partners/compare", study=theirs, card=card).text
-    assert "+role = &#34;evaluator&#34;" in page, "what would change is shown first"
+    assert "+role = &#34;helper&#34;" in page, "what would change is shown first"
     assert client.post("/partners/admit", study=theirs, card=card, take="yes").status == 400, "nobody has compared"
     assert client.post("/partners/admit", study=theirs, card=card, take="yes", compared="yes").status == 303
     taken = Study.load(folder / theirs)
@@ -225,7 +226,14 @@ def test_a_partner_with_other_values_adds_them_and_sends_the_study_back(server: 
     assert client.post("/table/save", data="rows.csv", out="rows/study.toml").status == 303
     page = client.get("/partners", study="rows/study.toml").text
     seen_now = page.partition('name="seen" value="')[2].partition('"')[0]
-    form = {"study": "rows/study.toml", "seen": seen_now, "own": "north", "others": "south", "protocol": "cluster"}
+    form = {
+        "study": "rows/study.toml",
+        "seen": seen_now,
+        "own": "north",
+        "others": "south",
+        "helper": "office",
+        "protocol": "peel",
+    }
     assert client.post("/partners/make", **form, address="127.0.0.1:7701").status == 303
     invitation = client.get("/partners/card", study="rows/study.toml", **{"with": "study"}).text
     card = card_in(client.send("/join/open", {"file": invitation.encode()}))

@@ -16,23 +16,18 @@ from typing import NoReturn
 import typer
 
 from covey.addresses import has_password
-from covey.cli import authority, collect, data, hierarchy, keys, relay
+from covey.cli import collect, data, hierarchy, keys
 from covey.cli.anonymize import anonymize
-from covey.cli.audit import audit
 from covey.cli.bench import bench
-from covey.cli.check import check
-from covey.cli.demo import demo
-from covey.cli.doctor import doctor
+from covey.cli.check import check, doctor
 from covey.cli.evaluate import evaluate
-from covey.cli.export import export
-from covey.cli.forget import forget
+from covey.cli.folders import audit, export, forget, report
 from covey.cli.new import new
 from covey.cli.plan import plan
 from covey.cli.protocols import protocols
-from covey.cli.report import report
 from covey.cli.run import run
-from covey.cli.simulate import simulate
-from covey.cli.ui import ui
+from covey.cli.servers import authority, relay, ui
+from covey.cli.simulate import demo, simulate
 from covey.cli.verify import verify
 from covey.errors import CoveyError, InputError
 from covey.plain import plain_lines
@@ -54,9 +49,9 @@ _COMMANDS: dict[str, tuple[Callable[..., object], ...]] = {
     "Learn and compare": (protocols, bench, doctor, ui),
 }
 _GROUPS = {
-    "Several owners": (keys, relay, authority),
-    "Respondents": (collect,),
-    "Learn and compare": (hierarchy, data),
+    "Several owners": {"keys": keys.app, "relay": relay, "authority": authority},
+    "Respondents": {"collect": collect.app},
+    "Learn and compare": {"hierarchy": hierarchy.app, "data": data.app},
 }
 
 app = typer.Typer(
@@ -70,8 +65,8 @@ for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
 for _panel, _groups in _GROUPS.items():
-    for _group in _groups:
-        app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], rich_help_panel=_panel)
+    for _name, _group in _groups.items():
+        app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 _OURS = 70
 
@@ -100,6 +95,8 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(end.__context__, BrokenPipeError):  # `covey … | head`: the reader has seen enough
             _hush()
             sys.exit(0)
+        if end.code == InputError.exit_code:
+            _say_successor(sys.argv[1:] if arguments is None else arguments)
         raise
     except BrokenPipeError:
         _hush()
@@ -114,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _report(error: Exception) -> NoReturn:
-    """Ends with an error of ours, of which only the place in the program is told."""
+    """Ends with an error of ours, and tells only where it happened."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     _say(f"an error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it")
     if os.environ.get("COVEY_DEBUG"):
@@ -124,8 +121,17 @@ def _report(error: Exception) -> NoReturn:
     sys.exit(_OURS)
 
 
+def _say_successor(arguments: list[str]) -> None:
+    """Says what to do instead, where a flag of a refused call is gone."""
+    from covey.study.gone import of_call
+
+    sentence = of_call(arguments)
+    if sentence is not None:
+        _say(sentence)
+
+
 def _hush() -> None:
-    """Sends what is still to be written to a closed pipe nowhere, so that nothing complains at the end."""
+    """Sends the rest of the output nowhere, as the reader is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 

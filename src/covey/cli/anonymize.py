@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli import complete
 from covey.cli.check import probed
-from covey.cli.options import Data, Encoding, Format, Json, Parts, StudyFile, Written, encoded
-from covey.cli.outcome import require_publishable
-from covey.cli.output import console, print_json, table
+from covey.cli.options import Data, Encoding, Format, Json, Parts, StudyFile, Written, complete_algorithms, encoded
+from covey.cli.output import console, print_json, require_publishable, table
 from covey.errors import Aborted, InputError
 from covey.plain import plural
 
@@ -40,14 +38,14 @@ _MOST_QUESTIONS = 20
 def anonymize(
     study: StudyFile,
     data: Data,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the release.")],
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the release.")],
     algorithm: Annotated[
         str,
         typer.Option(
             "--algorithm",
             metavar="NAME",
             help="peel, sequential, mondrian, hilbert or datafly.",
-            autocompletion=complete.algorithms,
+            autocompletion=complete_algorithms,
         ),
     ] = "peel",
     k: Annotated[int | None, typer.Option("--k", min=2, help="Another k than the study's, for a quick look.")] = None,
@@ -94,7 +92,7 @@ def anonymize(
 
     Example: covey anonymize study.toml --data clinic.csv --out out --algorithm mondrian
     """
-    from covey.cli.waiting import ProgressDisplay
+    from covey.cli.display import ProgressDisplay
     from covey.publish import anonymize as publish
     from covey.publish import require_room
     from covey.sources.folders import is_many
@@ -102,13 +100,13 @@ def anonymize(
     from covey.study import Study
 
     agreed = Study.load(study)
-    require_room(out, force=force)
+    require_room(folder, force=force)
     options = read_options(algorithm, [*(option or []), *([] if effort is None else [f"effort={effort}"])])
     for sentence in probed(agreed, 1) if algorithm == "peel" else ():
         print(f"covey: {sentence}", file=sys.stderr, flush=True)
     if on_engine or is_many(data) or data.startswith(SPARK):
         _on_engine(
-            data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
+            data, agreed, folder, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
             written=written, parts=parts, order=order, seed=seed, budget=budget, threads=threads, force=force,
             as_json=as_json,
         )  # fmt: skip
@@ -124,20 +122,20 @@ def anonymize(
                 options=options, progress=progress, k=k, l=l, t=t,
             )  # fmt: skip
             progress("writing the release and its report", 0.95)
-            release.save(out)
+            release.save(folder)
     except KeyboardInterrupt:
         raise Aborted("cancelled; nothing was written", resumable=False) from None
     if as_json:
         print_json(_described(release))
     else:
-        _render(release, out)
-    require_publishable(release.figures, out)
+        _render(release, folder)
+    require_publishable(release.figures, folder)
 
 
 def _on_engine(
     data: str,
     study: Study,
-    out: Path,
+    folder: Path,
     algorithm: str,
     unable: dict[str, object],
     options: dict[str, Value],
@@ -152,16 +150,16 @@ def _on_engine(
     as_json: bool,
 ) -> None:
     """Anonymizes a table whose rows stay in the engine."""
-    from covey.cli.waiting import ProgressDisplay
+    from covey.cli.display import ProgressDisplay
     from covey.publish_large import anonymize_on_engine
 
-    asked = [name for name, value in unable.items() if value is not None]
-    if asked:
-        raise InputError(f"{asked[0]} is for tables in memory; write it into the study, or leave out --on-engine")
+    refused = [name for name, value in unable.items() if value is not None]
+    if refused:
+        raise InputError(f"{refused[0]} is for tables in memory; write it into the study, or leave out --on-engine")
     try:
         with ProgressDisplay() as progress:
             summary = anonymize_on_engine(
-                data, study, out, algorithm, written=written.value, parts=parts, order=order.value, seed=seed,
+                data, study, folder, algorithm, written=written.value, parts=parts, order=order.value, seed=seed,
                 budget=budget, threads=threads, options=options, progress=progress, force=force,
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -171,27 +169,32 @@ def _on_engine(
     else:
         render_figures(summary, study)
         name = f"release.{written.value}"
-        console().print(f"\nwrote {out / name}, report.html, summary.json, study.toml", markup=False)
+        console().print(f"\nwrote {folder / name}, report.html, summary.json, study.toml", markup=False)
         render_waiting(study, summary)
-    require_publishable(summary, out)
+    require_publishable(summary, folder)
 
 
-def read_options(algorithm: str, given: list[str]) -> dict[str, Value]:
+def read_options(algorithm: str, texts: list[str]) -> dict[str, Value]:
     """Reads NAME=VALUE texts as options of the algorithm. Raises InputError that names the one that is wrong."""
     from covey.anonymizers import find
 
-    known = {option.name: option for option in find(algorithm).options}
-    found: dict[str, Value] = {}
-    for text in given:
+    options = {option.name: option for option in find(algorithm).options}
+    values: dict[str, Value] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or name not in known:
-            listed = "; ".join(f"{key} (default {own.default}): {own.says}" for key, own in known.items()) or "none"
-            raise InputError(f"algorithm {algorithm} has no option {text!r}; its options are NAME=VALUE of {listed}")
+        if not equals or name not in options:
+            descriptions = (
+                "; ".join(f"{key} (default {option.default}): {option.says}" for key, option in options.items())
+                or "none"
+            )
+            raise InputError(
+                f"algorithm {algorithm} has no option {text!r}; its options are NAME=VALUE of {descriptions}"
+            )
         try:
-            found[name] = known[name].read(value)
+            values[name] = options[name].read(value)
         except ValueError as error:
             raise InputError(f"option {error}") from None
-    return found
+    return values
 
 
 def _described(release: Release) -> dict[str, object]:
@@ -203,65 +206,68 @@ def _described(release: Release) -> dict[str, object]:
     return answer
 
 
-def render_figures(said: Summary, study: Study) -> None:
+def render_figures(summary: Summary, study: Study) -> None:
     """Prints the figures of one owner's release."""
-    shown = console()
-    for line in said.counted():
-        shown.print(line, markup=False, soft_wrap=True)
-    diverse = f", l = {said.l_reached:.3g}" if said.l is not None else ""
-    shown.print(
-        f"{plural(said.rows or 0, 'row')} in {plural(said.classes or 0, 'class', 'classes')}; the smallest has "
-        f"{said.k_reached:,} (k = {study.privacy.k}){diverse}; {plural(said.withheld, 'row')} withheld, "
-        f"{plural(said.suppressed_cells or 0, 'cell')} suppressed",
+    screen = console()
+    for line in summary.counted():
+        screen.print(line, markup=False, soft_wrap=True)
+    diverse = f", l = {summary.l_reached:.3g}" if summary.l is not None else ""
+    screen.print(
+        f"{plural(summary.rows or 0, 'row')} in {plural(summary.classes or 0, 'class', 'classes')}; the smallest has "
+        f"{summary.k_reached:,} (k = {study.privacy.k}){diverse}; {plural(summary.withheld, 'row')} withheld, "
+        f"{plural(summary.suppressed_cells or 0, 'cell')} suppressed",
         soft_wrap=True,
     )
-    shown.print(f"{said.algorithm} took {said.seconds:.1f} s")
-    for warning in said.warnings:
-        shown.print(f"note: {warning}", markup=False, soft_wrap=True)
+    screen.print(f"{summary.algorithm} took {summary.seconds:.1f} s")
+    for warning in summary.warnings:
+        screen.print(f"note: {warning}", markup=False, soft_wrap=True)
 
 
 def render_waiting(study: Study, summary: Summary) -> None:
-    """Prints the questions of the columns that wait, and how many columns the answer is of."""
-    shown, waiting = console(), study.waiting
+    """Prints the questions of the columns that wait."""
+    screen, waiting = console(), study.waiting
     for column in waiting[:_MOST_QUESTIONS]:
-        shown.print(f"{column.name} waits: {column.question}".rstrip(" :"), markup=False, soft_wrap=True)
+        screen.print(f"{column.name} waits: {column.question}".rstrip(" :"), markup=False, soft_wrap=True)
     if len(waiting) > _MOST_QUESTIONS:
-        shown.print(f"and {len(waiting) - _MOST_QUESTIONS} more: the study has their questions")
+        screen.print(f"and {len(waiting) - _MOST_QUESTIONS} more: the study has their questions")
     if waiting and summary.refused is None:
         total, verb = len(study.released) + len(waiting), "waits" if len(waiting) == 1 else "wait"
-        shown.print(f"Yes for {len(study.released)} of {total} columns; {len(waiting)} {verb} for you")
+        screen.print(f"Yes for {len(study.released)} of {total} columns; {len(waiting)} {verb} for you")
 
 
-def _render(release: Release, out: Path) -> None:
-    shown = console()
+def _render(release: Release, folder: Path) -> None:
+    screen = console()
     render_figures(release.figures, release.study)
     if release.explanation is not None:
-        _render_explanation(shown, release.explanation, [column.name for column in release.study.quasi])
-    shown.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
+        _render_explanation(screen, release.explanation, [column.name for column in release.study.quasi])
+    screen.print(f"\nwrote {folder / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
     render_waiting(release.study, release.figures)
 
 
-def _render_explanation(shown: Console, why: Explanation, names: list[str]) -> None:
+def _render_explanation(screen: Console, explanation: Explanation, names: list[str]) -> None:
     numbers = ("loss", "of all", "exact", "suppressed")
     costs = table(
         ("column", *numbers),
         (
-            (each.name, f"{each.loss:.4f}", f"{each.part:.1%}", f"{each.exact:.1%}", f"{each.suppressed:.1%}")
-            for each in why.columns
+            (column.name, f"{column.loss:.4f}", f"{column.part:.1%}", f"{column.exact:.1%}", f"{column.suppressed:.1%}")
+            for column in explanation.columns
         ),
         right=numbers, title="what the columns cost",
     )  # fmt: skip
     largest = table(
         ("records", "of all loss", *names),
-        ((f"{own.records:,}", f"{own.part:.1%}", *own.labels) for own in why.largest),
+        ((f"{group.records:,}", f"{group.part:.1%}", *group.labels) for group in explanation.largest),
         right=("records", "of all loss"), title="the largest classes",
     )  # fmt: skip
-    weaker = [(other.request, f"{other.loss:.4f}", f"{other.saves:+.4f}") for other in why.alternatives]
-    less = table(
+    weaker = [
+        (alternative.request, f"{alternative.loss:.4f}", f"{alternative.saves:+.4f}")
+        for alternative in explanation.alternatives
+    ]
+    savings = table(
         ("request", "loss", "saves"),
-        [("as it is, by the same little effort", f"{why.trial:.4f}", ""), *weaker],
+        [("as it is, by the same little effort", f"{explanation.trial:.4f}", ""), *weaker],
         right=("loss", "saves"), title="what asking for less would buy",
     )  # fmt: skip
-    for part in (costs, largest, less):
-        shown.print()
-        shown.print(part)
+    for part in (costs, largest, savings):
+        screen.print()
+        screen.print(part)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli import complete
-from covey.cli.options import Json, PartyTables, WholeTable, by_party, require_one_kind
+from covey.cli.options import Json, PartyTables, WholeTable, by_party, complete_experiments, require_one_kind
 from covey.cli.output import console, fitted
 from covey.cli.output import table as show_table
-from covey.errors import Aborted, InputError
+from covey.errors import Aborted, InputError, Unmet
 
 if TYPE_CHECKING:
     from covey.bench.dataset import Dataset
@@ -29,7 +28,7 @@ def bench(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            autocompletion=complete.experiments,
+            autocompletion=complete_experiments,
             help="An experiment: cluster, columns, worlds, peel, generalize, suppress, federate, collect; or papers: "
             "all of them.",
         ),
@@ -47,9 +46,9 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Use smaller tables and fewer points.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Run every protocol at every k, however long it takes.")] = False,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for bench.html and bench.json.")] = Path(
-        "bench-out"
-    ),
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The folder for bench.html and bench.json.")
+    ] = Path("bench-out"),
     as_json: Json = False,
 ) -> None:
     """Compares every protocol, every centralized algorithm, and each owner alone, on one table.
@@ -60,8 +59,8 @@ def bench(
     """
     from covey.bench import page, papers
 
-    given = study is not None or bool(data) or table is not None or bool(k) or full
-    if name is not None and given:
+    comparing = study is not None or bool(data) or table is not None or bool(k) or full
+    if name is not None and comparing:
         raise InputError(f"--study, --data, --table, --k and --full are for a comparison; `covey bench {name}` is none")
     began = time.monotonic()
 
@@ -71,18 +70,26 @@ def bench(
     try:
         if name is None:
             dataset = _dataset(study, data or [], table)
-            found = [_compared(dataset, tuple(k or ()), quick, full, tell)]
+            chapters = [_compared(dataset, tuple(k or ()), quick, full, tell)]
             title = f"{dataset.name}: what each way of anonymizing loses"
         else:
-            found = list(papers.chapters(name, _setting(adult, quick, tell)))
+            chapters = []
             title = "What the papers claim, and what we found" if name == papers.ALL else f"{name}: claims and figures"
+            for chapter in papers.chapters(name, _setting(adult, quick, tell)):
+                chapters.append(chapter)
+                page.save(folder, title, chapters)
     except KeyboardInterrupt:
-        raise Aborted("interrupted; nothing was written", resumable=False) from None
-    page.save(out, title, found)
+        raise Aborted("interrupted; chapters that had ended are written", resumable=False) from None
+    page.save(folder, title, chapters)
     if as_json:
-        typer.echo(page.as_json(found))
+        typer.echo(page.as_json(chapters))
     else:
-        _render(found, out)
+        _render(chapters, folder)
+    failed = [
+        chapter.name for chapter in chapters if any(note.startswith(papers.FAILED) for note in chapter.findings.notes)
+    ]
+    if failed:
+        raise Unmet(f"chapters that failed: {', '.join(failed)}; their notes in {folder} say why")
 
 
 def _dataset(study: Path | None, data: list[str], table: str | None) -> Dataset:
@@ -102,12 +109,12 @@ def _compared(data: Dataset, ks: Sequence[int], quick: bool, full: bool, tell: C
     from covey.bench import compare
     from covey.bench.findings import Chapter
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     allowance = float("inf") if full else _QUICK_ALLOWANCE if quick else _ALLOWANCE
-    asked = tuple(sorted(set(ks))) or (compare.QUICK_KS if quick else compare.KS)
-    findings = compare.compare(data, asked, allowance=allowance, tell=tell)
-    about = "Every protocol, every centralized algorithm, and each owner alone, on the same people."
-    return Chapter("compare", about, "", findings, time.perf_counter() - begun)
+    thresholds = tuple(sorted(set(ks))) or (compare.QUICK_KS if quick else compare.KS)
+    findings = compare.compare(data, thresholds, allowance=allowance, tell=tell)
+    subject = "Every protocol, every centralized algorithm, and each owner alone, on the same people."
+    return Chapter("compare", subject, "", findings, time.perf_counter() - start)
 
 
 def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Setting:
@@ -115,29 +122,29 @@ def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Se
 
     if adult is not None and not (adult / "adult.csv").is_file():
         raise InputError(f"{adult}: has no adult.csv; `covey data fetch adult --out {adult}` puts one there")
-    places = [adult] if adult is not None else [Path(place) for place in _ADULT_PLACES]
-    return Setting(quick, next((place for place in places if (place / "adult.csv").is_file()), None), tell)
+    folders = [adult] if adult is not None else [Path(folder) for folder in _ADULT_PLACES]
+    return Setting(quick, next((folder for folder in folders if (folder / "adult.csv").is_file()), None), tell)
 
 
-def _render(found: Sequence[Chapter], out: Path) -> None:
+def _render(chapters: Sequence[Chapter], folder: Path) -> None:
     from rich.text import Text
 
     from covey.bench.page import FIGURES, PAGE, spell
 
-    shown = console()
-    for chapter in found:
-        shown.print(f"\n[bold]{chapter.name}[/bold], {chapter.seconds:.0f} s")
-        for each in chapter.findings.tables:
-            if not each.long:
-                rows = [[spell(cell) for cell in row] for row in each.rows]
-                head, rows, aside = fitted(each.head, rows, each.numbers, shown.width)
-                shown.print(show_table(head, rows, right=each.numbers, title=each.title))
-                for said in aside:
-                    shown.print(Text(said))
+    screen = console()
+    for chapter in chapters:
+        screen.print(f"\n[bold]{chapter.name}[/bold], {chapter.seconds:.0f} s")
+        for table in chapter.findings.tables:
+            if not table.long:
+                rows = [[spell(cell) for cell in row] for row in table.rows]
+                head, rows, aside = fitted(table.head, rows, table.numbers, screen.width)
+                screen.print(show_table(head, rows, right=table.numbers, title=table.title))
+                for line in aside:
+                    screen.print(Text(line))
         for claim in chapter.findings.claims:
-            shown.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
+            screen.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
         for remark in chapter.findings.remarks:
-            shown.print(Text(f"   remark  {remark.where}: {remark.says} {remark.remark}"))
+            screen.print(Text(f"   remark  {remark.where}: {remark.says} {remark.remark}"))
         for note in chapter.findings.notes:
-            shown.print(Text(f"note: {note}"))
-    shown.print(f"\nwrote {out / PAGE}, with plots, and {out / FIGURES}", markup=False)
+            screen.print(Text(f"note: {note}"))
+    screen.print(f"\nwrote {folder / PAGE}, with plots, and {folder / FIGURES}", markup=False)

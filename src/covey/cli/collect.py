@@ -34,7 +34,7 @@ def root() -> None:
 @app.command()
 def invite(
     study: Annotated[Path, _STUDY],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The collector's folder, as for serve.")],
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="The collector's folder, as for serve.")],
     count: Annotated[int, typer.Option("--count", metavar="N", help="The number of invitations.")] = 1,
     valid: Annotated[
         float, typer.Option("--valid", metavar="DAYS", help="The number of days for which they can be used.")
@@ -58,33 +58,33 @@ def invite(
         raise InputError("--valid must be a number of days above 0, and at most 400")
     agreed, party = collected(study)
     address = address_of(agreed, party)
-    place = str(place_of(agreed, party, address))
-    before = f"{require(agreed)}/#" if links else ""
+    location = str(place_of(agreed, party, address))
+    prefix = f"{require(agreed)}/#" if links else ""
     certificate = Roster.of(agreed).certificates[party].der
     expires = int(time.time() + 86400 * valid)
-    made = issue(
-        out,
+    invitations = issue(
+        folder,
         address,
         bytes.fromhex(fingerprint(certificate)),
         agreed.study_hash,
         count=count,
         expires=expires,
     )
-    lines = [before + each.spell() for each in made]
+    lines = [prefix + invitation.spell() for invitation in invitations]
     if as_json:
         until = datetime.fromtimestamp(expires, UTC).isoformat()
-        print_json({"invitations": lines, "expires": until, "address": place})
+        print_json({"invitations": lines, "expires": until, "address": location})
         return
     for line in lines:
         typer.echo(line)
-    many = "1 invitation" if count == 1 else f"{count:,} invitations"
-    typer.echo(f"{many} to {place}, each for one person; send each by itself", err=True)
+    amount = "1 invitation" if count == 1 else f"{count:,} invitations"
+    typer.echo(f"{amount} to {location}, each for one person; send each by itself", err=True)
 
 
 @app.command()
 def serve(
     study: Annotated[Path, _STUDY],
-    out: RunFolder,
+    folder: RunFolder,
     keys: Keys = KEYS,
     listen: Listen = None,
     quorum: Annotated[
@@ -123,7 +123,7 @@ def serve(
     Example: covey collect serve study.toml --out collection --quorum 100 --closes 7d
     """
     from covey.cli.display import Display
-    from covey.cli.outcome import render
+    from covey.cli.output import render
     from covey.party.collection import times
     from covey.party.collection.collecting import serve as collect
     from covey.party.collection.opening import CollectorTask
@@ -137,12 +137,12 @@ def serve(
     if web is None and (web_certificate, web_key) != (None, None):
         raise InputError("say where browsers are answered: --web HOST:PORT")
     browsers = None if web is None else WebTask(Address.parse(web), web_certificate, web_key)
-    over = is_over(out) and (browsers is not None or (listen is None and meets_pages(study)))
+    over = is_over(folder) and (browsers is not None or (listen is None and meets_pages(study)))
     with Display() as display:
         task = CollectorTask(
             study=study,
             keys=keys,
-            out=out,
+            out=folder,
             listen=listen_address(listen),
             quorum=quorum,
             closes=None if closes is None or over else times.moment(closes, "--closes", time.time()),
@@ -155,7 +155,7 @@ def serve(
             display.notice(stay(task))
             return
         summary = collect(task)
-    render(summary, out, as_json=as_json)
+    render(summary, folder, as_json=as_json)
 
 
 @app.command()
@@ -168,15 +168,12 @@ def respond(
     folder: Annotated[
         Path | None, typer.Option("--folder", metavar="DIR", help="The folder that keeps your key and answers.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
-    leave: Annotated[
-        bool, typer.Option("--leave", help="Do what is due now, then stop; run the command again later.")
-    ] = False,
+    consent: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
     as_json: Json = False,
 ) -> None:
     """Takes part in a collection: asks you, shows what leaves this machine, asks for consent, and sends your answer.
 
-    Ctrl-C is harmless: the same command goes on. With method = "curve" it stays on until the release is made.
+    Ctrl-C is harmless: the same command goes on. With protocol = "collect" it stays on until the release is made.
 
     Example: covey collect respond study.toml --invite covey-…
     """
@@ -186,31 +183,31 @@ def respond(
     from covey.party.collection.responding import respond as take_part
 
     agreed, hub, home, invited = prepare(study, invitation, folder, time.time())
-    given = _given(agreed, home, record)
+    answers = _given(agreed, home, record)
     receipt = home.receipt()
     if receipt is not None:
         _tell(receipt, as_json, "You have taken part already. ")
         return
-    where = str(place_of(agreed, hub, invited.address))
-    _answer(agreed, hub, home, given, where, agreed_already=yes)
+    location = str(place_of(agreed, hub, invited.address))
+    _answer(agreed, hub, home, answers, location, agreed_already=consent)
     if by_peeling(agreed):
         sentence = Delivery(agreed, hub, home, invited, _say).run()
     else:
-        sentence = outcome(take_part(seated(agreed, hub, home, invited, say=_say, leave=leave)), agreed.privacy.k)
+        sentence = outcome(take_part(seated(agreed, hub, home, invited, say=_say)), agreed.privacy.k)
     _tell(home.receipt() or {"how": "waiting", "sentence": sentence}, as_json)
 
 
-def _tell(receipt: Mapping[str, object], as_json: bool, before: str = "") -> None:
+def _tell(receipt: Mapping[str, object], as_json: bool, prefix: str = "") -> None:
     if as_json:
         print_json(receipt)
     else:
-        typer.echo(f"{before}{receipt['sentence']}")
+        typer.echo(f"{prefix}{receipt['sentence']}")
 
 
 @app.command()
 def trustee(
     study: Annotated[Path, _STUDY],
-    out: RunFolder,
+    folder: RunFolder,
     keys: Keys = KEYS,
     dial: Annotated[
         str | None,
@@ -218,7 +215,7 @@ def trustee(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Serves as a trustee that the study names: waits until the answers are closed, then evaluates them unseen.
+    """Serves as a trustee that the study names: waits until the answers are closed, then computes on them unseen.
 
     It may be ended and started again at any moment, with the same command; nothing is lost.
 
@@ -226,13 +223,15 @@ def trustee(
     """
     from covey.party.collection.trustee import prepare, serve
 
-    _tell({"folder": str(out), "sentence": serve(prepare(study, keys, out, listen_address(dial), _say))}, as_json)
+    _tell({"folder": str(folder), "sentence": serve(prepare(study, keys, folder, listen_address(dial), _say))}, as_json)
 
 
 @app.command()
 def page(
     study: Annotated[Path, _STUDY],
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="Write the page to this file.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.html", help="Write the page to this file.")
+    ] = None,
     check: Annotated[
         str | None,
         typer.Option("--check", metavar="URL", help="Compare the page with what is at this address, or file."),
@@ -252,17 +251,17 @@ def page(
 
     agreed, _ = collected(study)
     web = require(agreed)
-    made = build(agreed)
-    wrong = None if check is None else compare(made, fetch(check))
-    if out is not None:
-        write_atomically(out, made)
-    found = {"page": hashlib.sha256(made).hexdigest(), "program": program(), "bytes": len(made), "web": web}
+    document = build(agreed)
+    difference = None if check is None else compare(document, fetch(check))
+    if file is not None:
+        write_atomically(file, document)
+    details = {"page": hashlib.sha256(document).hexdigest(), "program": program(), "bytes": len(document), "web": web}
     if as_json:
-        print_json(found if check is None else {**found, "same": wrong is None, "reason": wrong})
-    if wrong is not None:
-        raise Unmet(f"{check}: {wrong}")
+        print_json(details if check is None else {**details, "same": difference is None, "reason": difference})
+    if difference is not None:
+        raise Unmet(f"{check}: {difference}")
     if not as_json:
-        typer.echo(f"page     {found['page']}, {len(made):,} bytes")
+        typer.echo(f"page     {details['page']}, {len(document):,} bytes")
         typer.echo(f"program  {program()}, as the study says")
         if check is not None:
             typer.echo(f"{check} sends this very page.")
@@ -291,11 +290,11 @@ def receipt(
     path = folder / "receipt.json" if folder.is_dir() else folder
     if not path.is_file():
         raise InputError(f"{path}: there is no receipt; it is written when the collector has taken the answer")
-    wrong = check(agreed, Roster.of(agreed).certificates[hub], json_object(path), board)
+    fault = check(agreed, Roster.of(agreed).certificates[hub], json_object(path), board)
     if as_json:
-        print_json({"valid": wrong is None, "on_board": board is not None and wrong is None, "reason": wrong})
-    if wrong is not None:
-        raise Unmet(f"{path}: {wrong}")
+        print_json({"valid": fault is None, "on_board": board is not None and fault is None, "reason": fault})
+    if fault is not None:
+        raise Unmet(f"{path}: {fault}")
     if not as_json:
         typer.echo("The receipt holds." if board is None else "The receipt holds, and the answer is on the board.")
 
@@ -304,14 +303,14 @@ def _given(study: Study, home: Home, record: Path | None) -> dict[str, str] | No
     """The answers in the file, if there is one. Raises InputError for others than were given before."""
     from covey.party.collection import questions
 
-    given = None if record is None else questions.load(study, record)
-    if given is not None and home.record(study) not in (None, given):
+    answers = None if record is None else questions.load(study, record)
+    if answers is not None and home.record(study) not in (None, answers):
         raise InputError(f"{home.path}: other answers were given before, and they stand; leave out --record")
-    return given
+    return answers
 
 
 def _answer(
-    study: Study, hub: str, home: Home, given: dict[str, str] | None, where: str, *, agreed_already: bool
+    study: Study, hub: str, home: Home, answers: dict[str, str] | None, location: str, *, agreed_already: bool
 ) -> None:
     """Makes sure that answers and consent are in the folder. Raises Unmet if the person does not agree."""
     from covey.party.collection import questions
@@ -319,16 +318,16 @@ def _answer(
 
     if home.record(study) is not None:
         return
-    if given is None:
+    if answers is None:
         if not sys.stdin.isatty():
             raise InputError("there is no terminal to ask on; give your answers with --record FILE.json")
         typer.echo(f"Study {study.name!r} asks you:", err=True)
-        given = questions.ask_all(study, lambda text: input(f"  {text}: "), _say)
-    questions.require_sendable(study, given)
-    typer.echo(statement(study, hub, where), err=True)
+        answers = questions.ask_all(study, lambda text: input(f"  {text}: "), _say)
+    questions.require_sendable(study, answers)
+    typer.echo(statement(study, hub, location), err=True)
     if not agreed_already and not _agrees():
         raise Unmet("you did not agree: nothing has left this machine")
-    home.keep_record(study, given)
+    home.keep_record(study, answers)
 
 
 def _agrees() -> bool:
@@ -352,31 +351,31 @@ def status(
     from covey.party.collection import status as boards
     from covey.party.collection import times
 
-    found = boards.read(folder)
+    board = boards.read(folder)
     if as_json:
-        print_json(found)
+        print_json(board)
         return
-    running = "" if found["running"] else "; the collector is not running"
-    typer.echo(f"phase     {found['phase']}{running}")
+    running = "" if board["running"] else "; the collector is not running"
+    typer.echo(f"phase     {board['phase']}{running}")
     typer.echo(
-        f"enrolled  {found['enrolled']:,}, of whom {found['ready']:,} are ready and {found['present']:,} here now"
+        f"enrolled  {board['enrolled']:,}, of whom {board['ready']:,} are ready and {board['present']:,} here now"
     )
-    if found.get("closes") and found["phase"] == "enrolment":
-        typer.echo(f"begins    {times.shown(float(str(found['closes'])))}, if {found['quorum']:,} are ready by then")
-    elif found["phase"] == "enrolment" and "quorum" in found:
-        typer.echo(f"begins    when {found['quorum']:,} are ready")
+    if board.get("closes") and board["phase"] == "enrolment":
+        typer.echo(f"begins    {times.shown(float(str(board['closes'])))}, if {board['quorum']:,} are ready by then")
+    elif board["phase"] == "enrolment" and "quorum" in board:
+        typer.echo(f"begins    when {board['quorum']:,} are ready")
     else:
-        typer.echo(f"attempt   {found.get('attempt', 0)}, among {found.get('members', 0):,} respondents")
+        typer.echo(f"attempt   {board.get('attempt', 0)}, among {board.get('members', 0):,} respondents")
     for label, key in (("answering", "answering"), ("missing", "missing"), ("left", "left")):
-        listed = found.get(key)
-        names = list(listed) if isinstance(listed, list | dict) else []
+        entries = board.get(key)
+        names = list(entries) if isinstance(entries, list | dict) else []
         if names:
-            more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
-            typer.echo(f"{label:<9} {', '.join(names[:12])}{more}")
-    if found.get("deadline"):
-        typer.echo(f"deadline  {times.shown(float(str(found['deadline'])))} for those who are missing or answering")
-    if "outcome" in found:
-        typer.echo(f"outcome   {found['outcome']}")
+            remainder = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+            typer.echo(f"{label:<9} {', '.join(names[:12])}{remainder}")
+    if board.get("deadline"):
+        typer.echo(f"deadline  {times.shown(float(str(board['deadline'])))} for those who are missing or answering")
+    if "outcome" in board:
+        typer.echo(f"outcome   {board['outcome']}")
 
 
 def _say(sentence: str) -> None:

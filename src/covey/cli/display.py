@@ -1,4 +1,4 @@
-"""A run as it goes: a live table on a terminal, else a line whenever something changes."""
+"""Displays of work that goes on: a run's parties in a live table, or a bar for one owner's search."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from covey.sizes import spell
 
 if TYPE_CHECKING:
     from rich.live import Live
+    from rich.progress import Progress
     from rich.table import Table
 
     from covey.party.session.progress import Snapshot
@@ -29,10 +30,10 @@ _ALL = "all parties"
 class Display:
     """Shows snapshots and notices on stderr, so that stdout has nothing but the result."""
 
-    def __init__(self, *, lively: bool | None = None, together: bool = False) -> None:
-        both = sys.stdout.isatty() and sys.stderr.isatty()
-        self._lively = both if lively is None else lively
-        self._together = together  # parties that run side by side: a phase is said once, not by each
+    def __init__(self, *, lively: bool | None = None, merged: bool = False) -> None:
+        terminal = sys.stdout.isatty() and sys.stderr.isatty()
+        self._lively = terminal if lively is None else lively
+        self._together = merged  # parties that run side by side: a phase is said once, not by each
         self._latest: dict[str, Snapshot] = {}
         self._said: dict[str, tuple[tuple[str, ...], float]] = {}
         self._phases: set[tuple[str, ...]] = set()
@@ -74,18 +75,18 @@ class Display:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The terminal is free for a question while the block runs; nothing is written over it."""
+        """A block in which the terminal is free for a question."""
         live, self._live, self._held = self._live, None, []
         if live is not None:
             live.stop()
         try:
             yield
         finally:
-            held, self._held = self._held, None
+            notices, self._held = self._held, None
             if live is not None:
                 live.start(refresh=True)
                 self._live = live
-            for sentence in held:
+            for sentence in notices:
                 self.notice(sentence)
 
     def _say(self, snapshot: Snapshot) -> None:
@@ -95,12 +96,12 @@ class Display:
         if snapshot.phase == _MEETING and not snapshot.waiting:
             return  # the next phase says that all are here
         mark = (snapshot.phase, *(snapshot.waiting if snapshot.phase == _MEETING else ()))
-        before, when = self._said.get(snapshot.party, ((), 0.0))
-        now = time.monotonic()
-        again = self._together and mark in self._phases
+        previous, moment = self._said.get(snapshot.party, ((), 0.0))
+        current = time.monotonic()
+        repeated = self._together and mark in self._phases
         self._phases.add(mark)
-        if (mark != before and not again) or now - when > _AGAIN_SECONDS:
-            self._said[snapshot.party] = (mark, now)
+        if (mark != previous and not repeated) or current - moment > _AGAIN_SECONDS:
+            self._said[snapshot.party] = (mark, current)
             print(f"{snapshot.party}: {describe(snapshot)}", file=sys.stderr, flush=True)
 
     def _table(self) -> Table:
@@ -111,9 +112,9 @@ class Display:
         for heading in ("party", "phase", "rounds", "traffic", "waits for"):
             table.add_column(heading)
         for name in sorted(self._latest.keys() - {_ALL}):
-            each = self._latest[name]
-            waits = _names(each.waiting)
-            table.add_row(Text(name), _phase(each), f"{each.rounds:,}", spell(each.bytes), Text(waits))
+            snapshot = self._latest[name]
+            waits = _names(snapshot.waiting)
+            table.add_row(Text(name), _phase(snapshot), f"{snapshot.rounds:,}", spell(snapshot.bytes), Text(waits))
         return table
 
 
@@ -134,6 +135,51 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _phase(snapshot: Snapshot) -> str:
-    place = f" (phase {snapshot.position} of {snapshot.phases})" if snapshot.position else ""
-    far = f", {snapshot.done:,} of {snapshot.of:,}" if snapshot.of > 1 else ""
-    return f"{snapshot.phase}{place}{far}"
+    position = f" (phase {snapshot.position} of {snapshot.phases})" if snapshot.position else ""
+    progress = f", {snapshot.done:,} of {snapshot.of:,}" if snapshot.of > 1 else ""
+    return f"{snapshot.phase}{position}{progress}"
+
+
+_PATIENCE = 2.0  # seconds without a word
+_BETWEEN_LINES = 10.0
+
+
+class ProgressDisplay:
+    """Shows on stderr how far a computation is, by step and part."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._said = -_BETWEEN_LINES
+        self._step = ""
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> ProgressDisplay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, step: str, part: float) -> None:
+        elapsed = time.monotonic() - self._began
+        if elapsed < _PATIENCE:
+            return
+        if sys.stderr.isatty():
+            self._draw(step, part)
+        elif step != self._step or elapsed - self._said >= _BETWEEN_LINES:
+            progress = f", {part:.0%} done" if step == self._step else ""
+            self._said, self._step = elapsed, step
+            print(f"covey: {step}{progress} after {elapsed:.0f} s", file=sys.stderr, flush=True)
+
+    def _draw(self, step: str, part: float) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
+            self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+            self._bar.add_task(step, total=1.0)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], description=step, completed=part)

@@ -39,7 +39,7 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Draws other queries and people.")] = 0,
-    out: Annotated[
+    folder: Annotated[
         Path | None,
         typer.Option(
             "--out",
@@ -58,13 +58,15 @@ def evaluate(
     from covey.files import PRIVATE, write_atomically
     from covey.study import Study
 
-    found = measure(release, Study.load(study), original, target=target, population=_population(population), seed=seed)
-    if out is not None:
-        write_atomically(out / FILE, (found.to_json() + "\n").encode(), PRIVATE)
+    evaluation = measure(
+        release, Study.load(study), original, target=target, population=_population(population), seed=seed
+    )
+    if folder is not None:
+        write_atomically(folder / FILE, (evaluation.to_json() + "\n").encode(), PRIVATE)
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(evaluation.to_json())
     else:
-        _render(found)
+        _render(evaluation)
 
 
 def _population(text: str | None) -> str | float | None:
@@ -77,105 +79,110 @@ def _population(text: str | None) -> str | float | None:
         return text
 
 
-def _render(found: Evaluation) -> None:
-    shown = console()
-    shown.print(f"{found.release} under study {found.study!r}: {found.rows:,} rows\n", markup=False)
-    shown.print(f"Use: {found.useful}", markup=False)
-    if found.use is not None:
-        _print_use(shown, found.use)
-    shown.print(f"\nRisk: {found.exposed}", markup=False)
-    _print_risk(shown, found)
-    for name, why in found.absent.items():
-        shown.print(f"({name.removeprefix('use.').removeprefix('risk.')}: {why})", markup=False)
+def _render(evaluation: Evaluation) -> None:
+    screen = console()
+    screen.print(f"{evaluation.release} under study {evaluation.study!r}: {evaluation.rows:,} rows\n", markup=False)
+    screen.print(f"Use: {evaluation.useful}", markup=False)
+    if evaluation.use is not None:
+        _print_use(screen, evaluation.use)
+    screen.print(f"\nRisk: {evaluation.exposed}", markup=False)
+    _print_risk(screen, evaluation)
+    for name, reason in evaluation.absent.items():
+        screen.print(f"({name.removeprefix('use.').removeprefix('risk.')}: {reason})", markup=False)
 
 
-def _print_use(shown: Console, use: Use) -> None:
-    shown.print()
+def _print_use(screen: Console, use: Use) -> None:
+    screen.print()
     rows = [
-        (f"{each.columns}", f"{each.selectivity:.0%}", f"{each.median:.1%}", f"{each.percentile_95:.0%}",
-         f"{each.uncertain:.0%}")
-        for each in use.queries
+        (f"{query.columns}", f"{query.selectivity:.0%}", f"{query.median:.1%}", f"{query.percentile_95:.0%}",
+         f"{query.uncertain:.0%}")
+        for query in use.queries
     ]  # fmt: skip
     headings: tuple[str, ...] = ("columns", "true for", "median error", "95th percentile", "uncertain")
-    shown.print(table(headings, rows, right=headings, title="COUNT queries"))
-    shown.print()
+    screen.print(table(headings, rows, right=headings, title="COUNT queries"))
+    screen.print()
     worst = [
-        (" and ".join(each.columns), f"{each.total_variation:.1%}", _both(each.association, each.association_released))
-        for each in (*use.single[:_PAIRS_SHOWN], *use.pairs[:_PAIRS_SHOWN])
+        (
+            " and ".join(distribution.columns),
+            f"{distribution.total_variation:.1%}",
+            _both(distribution.association, distribution.association_released),
+        )
+        for distribution in (*use.single[:_PAIRS_SHOWN], *use.pairs[:_PAIRS_SHOWN])
     ]
     headings = ("columns", "distance", "Cramér's V, released")
-    shown.print(table(headings, worst, right=headings[1:], title="Distributions, the worst of each kind"))
-    estimates = [(f"mean of {each.name}", each) for each in use.means]
+    screen.print(table(headings, worst, right=headings[1:], title="Distributions, the worst of each kind"))
+    estimates = [(f"mean of {mean.name}", mean) for mean in use.means]
     if use.regression is not None:
-        of = use.regression.outcome
-        estimates += [(f"{of} on {each.name}", each) for each in use.regression.coefficients]
+        outcome = use.regression.outcome
+        estimates += [(f"{outcome} on {coefficient.name}", coefficient) for coefficient in use.regression.coefficients]
     if estimates:
-        shown.print()
+        screen.print()
         lines = [
-            (name, _interval(each.original), _interval(each.release), f"{each.overlap:.2f}") for name, each in estimates
+            (name, _interval(estimate.original), _interval(estimate.release), f"{estimate.overlap:.2f}")
+            for name, estimate in estimates
         ]
         headings = ("", "original", "release", "overlap")
-        shown.print(table(headings, lines, right=headings[1:], title="Estimates with 95% intervals"))
+        screen.print(table(headings, lines, right=headings[1:], title="Estimates with 95% intervals"))
     if use.prediction is not None:
         task = use.prediction
-        shown.print()
+        screen.print()
         scores = [
-            (each.model, f"{each.auc_release:.3f}", f"{each.auc_original:.3f}", f"{each.accuracy_release:.1%}",
-             f"{each.accuracy_original:.1%}")
-            for each in task.scores
+            (score.model, f"{score.auc_release:.3f}", f"{score.auc_original:.3f}", f"{score.accuracy_release:.1%}",
+             f"{score.accuracy_original:.1%}")
+            for score in task.scores
         ]  # fmt: skip
         headings = (f"predicting {task.target}", "AUC", "original's", "accuracy", "original's ")
-        shown.print(table(headings, scores, right=headings[1:]))
-        shown.print(
+        screen.print(table(headings, scores, right=headings[1:]))
+        screen.print(
             f"trained on {task.trained_on:,} rows, tested on {task.tested_on:,} originals held back; guessing the most "
             f"frequent value is right for {task.guessing:.1%}"
         )
 
 
-def _print_risk(shown: Console, found: Evaluation) -> None:
-    risk = found.risk
-    for when, each in (("before", risk.before), ("after", risk.after)):
-        if each is not None:
-            shown.print(f"\nunique in the population, {when}: {_uniques(each)}", markup=False)
+def _print_risk(screen: Console, evaluation: Evaluation) -> None:
+    risk = evaluation.risk
+    for period, estimate in (("before", risk.before), ("after", risk.after)):
+        if estimate is not None:
+            screen.print(f"\nunique in the population, {period}: {_uniques(estimate)}", markup=False)
     if risk.population is not None:
-        shown.print(_in_population(risk.population))
+        screen.print(_in_population(risk.population))
     if risk.linkage is not None:
-        shown.print(_linkage(risk.linkage))
+        screen.print(_linkage(risk.linkage))
     if risk.disclosure:
-        shown.print()
+        screen.print()
         rows = [
-            (each.column, f"{each.guessed_before:.1%}", f"{each.guessed:.1%}", f"{each.worst_class:.1%}",
-             f"{each.nearly_certain:.1%}", f"{each.homogeneous_rows:.1%}")
-            for each in risk.disclosure
+            (secret.column, f"{secret.guessed_before:.1%}", f"{secret.guessed:.1%}", f"{secret.worst_class:.1%}",
+             f"{secret.nearly_certain:.1%}", f"{secret.homogeneous_rows:.1%}")
+            for secret in risk.disclosure
         ]  # fmt: skip
         headings = ("guessing", "before", "from a class", "worst class", "nine in ten", "certain")
-        shown.print(table(headings, rows, right=headings[1:]))
+        screen.print(table(headings, rows, right=headings[1:]))
 
 
-def _uniques(found: Uniques) -> str:
-    if not found.sample_uniques:
+def _uniques(uniques: Uniques) -> str:
+    if not uniques.sample_uniques:
         return "nobody (no class has one person)"
-    by = {"Pitman": found.pitman, "Zayatz": found.zayatz, "SNB": found.snb}
-    each = ", ".join(f"{name} {'-' if value is None else f'{value:,.0f}'}" for name, value in by.items())
-    return f"{found.share:.2%} of the people by {found.chosen} ({each}); {found.sample_uniques:,} in the table"
+    estimators = {"Pitman": uniques.pitman, "Zayatz": uniques.zayatz, "SNB": uniques.snb}
+    figures = ", ".join(f"{name} {'-' if value is None else f'{value:,.0f}'}" for name, value in estimators.items())
+    return f"{uniques.share:.2%} of the people by {uniques.chosen} ({figures}); {uniques.sample_uniques:,} in the table"
 
 
-def _in_population(found: InPopulation) -> str:
-    how = "counted in its table" if found.exact else "estimated"
+def _in_population(risk: InPopulation) -> str:
+    method = "counted in its table" if risk.exact else "estimated"
     return (
-        f"found in the population ({how}; {found.fraction:.2%} of it is released): {found.highest:.2%} at most, "
-        f"{found.average:.2%} on average; membership follows with a chance of {found.delta:.0%} at most"
+        f"found in the population ({method}; {risk.fraction:.2%} of it is released): {risk.highest:.2%} at most, "
+        f"{risk.average:.2%} on average; membership follows with a chance of {risk.delta:.0%} at most"
     )
 
 
-def _linkage(found: Linkage) -> str:
+def _linkage(linkage: Linkage) -> str:
     guessed = ", ".join(
-        f"{name} guessed right for {share:.0%} ({found.guessed_before[name]:.0%} without the release)"
-        for name, share in found.guessed.items()
+        f"{name} guessed right for {share:.0%} ({linkage.guessed_before[name]:.0%} without the release)"
+        for name, share in linkage.guessed.items()
     )
     return (
-        f"linkage attack on {found.tried:,} people: own row picked in {found.reidentified:.2%} of cases at most, among "
-        f"{found.picked:,.1f} equally near rows on average" + (f"; {guessed}" if guessed else "")
+        f"linkage attack on {linkage.tried:,} people: own row picked in {linkage.reidentified:.2%} of cases at most, "
+        f"among {linkage.picked:,.1f} equally near rows on average" + (f"; {guessed}" if guessed else "")
     )
 
 
@@ -184,5 +191,5 @@ def _interval(estimate: Sequence[float]) -> str:
     return f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
-def _both(one: float | None, other: float | None) -> str:
-    return "" if one is None or other is None else f"{one:.2f}, {other:.2f}"
+def _both(original: float | None, released: float | None) -> str:
+    return "" if original is None or released is None else f"{original:.2f}, {released:.2f}"

@@ -43,23 +43,23 @@ def check(
     if (data is None) != (column is None):
         raise InputError("--data and --column go together")
     tree = read(file, "number" if number else "text")
-    lacking = {} if data is None or column is None else _lacking(tree, data, column)
+    missing = {} if data is None or column is None else _lacking(tree, data, column)
     report = {
         "file": str(file),
         "leaves": tree.leaves,
         "levels": tree.levels,
         "nodes": tree.nodes,
-        "unknown": lacking,
+        "unknown": missing,
     }
     if as_json:
         print_json(report)
     else:
         typer.echo(f"{file}: a tree of {tree.leaves:,} leaves, {tree.levels} levels, {tree.nodes:,} nodes")
-        for value, rows in lacking.items():
+        for value, rows in missing.items():
             typer.echo(f"  {value!r} in {rows:,} rows is not in it")
-    if lacking:
-        rows = sum(lacking.values())
-        raise Unmet(f"{file}: lacks {len(lacking):,} values of column {column!r} that stand in {rows:,} rows; add them")
+    if missing:
+        rows = sum(missing.values())
+        raise Unmet(f"{file}: lacks {len(missing):,} values of column {column!r} that stand in {rows:,} rows; add them")
 
 
 def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
@@ -68,9 +68,9 @@ def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
     from covey.table import read_source, unknown
 
     source = connect(data)
-    asked = Column(column, Role.QUASI, hierarchy=tree, kind=tree.kind)
-    reading = read_source(source, [asked])
-    return dict(sorted(unknown(reading, asked).items(), key=lambda item: (-item[1], item[0])))
+    quasi = Column(column, Role.QUASI, hierarchy=tree, kind=tree.kind)
+    reading = read_source(source, [quasi])
+    return dict(sorted(unknown(reading, quasi).items(), key=lambda item: (-item[1], item[0])))
 
 
 @app.command()
@@ -91,29 +91,29 @@ def show(
     if as_json:
         print_json({"file": str(file), "root": tree.top, "paths": tree.paths()})
         return
-    shown = Tree(_label(tree, tree.root))
-    _grow(shown, tree, tree.root, _children(tree), leaves)
-    console().print(shown)
+    picture = Tree(_label(tree, tree.root))
+    _grow(picture, tree, tree.root, _children(tree), leaves)
+    console().print(picture)
 
 
 def _children(tree: Hierarchy) -> dict[int, list[int]]:
-    below: dict[int, list[int]] = {}
+    branches: dict[int, list[int]] = {}
     for node in range(tree.nodes):
         if node != tree.root:
-            below.setdefault(int(tree.parent[node]), []).append(node)
-    return {node: sorted(children, key=lambda child: int(tree.first[child])) for node, children in below.items()}
+            branches.setdefault(int(tree.parent[node]), []).append(node)
+    return {node: sorted(children, key=lambda child: int(tree.first[child])) for node, children in branches.items()}
 
 
-def _grow(branch: Tree, tree: Hierarchy, node: int, below: dict[int, list[int]], leaves: int) -> None:
-    shown = 0
-    for child in below.get(node, []):
+def _grow(branch: Tree, tree: Hierarchy, node: int, branches: dict[int, list[int]], leaves: int) -> None:
+    count = 0
+    for child in branches.get(node, []):
         if child < tree.codes:
-            shown += 1
-            if shown > leaves:
+            count += 1
+            if count > leaves:
                 continue
-        _grow(branch.add(_label(tree, child)), tree, child, below, leaves)
-    if shown > leaves:
-        branch.add(f"… {shown - leaves:,} more leaves", style="dim")
+        _grow(branch.add(_label(tree, child)), tree, child, branches, leaves)
+    if count > leaves:
+        branch.add(f"… {count - leaves:,} more leaves", style="dim")
 
 
 def _label(tree: Hierarchy, node: int) -> str:

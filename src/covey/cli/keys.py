@@ -22,7 +22,7 @@ _DAYS = 730
 @app.command()
 def new(
     party: Annotated[str, typer.Argument(metavar="PARTY", help="The party's name in the study.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder without keys in it.")] = KEYS,
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder without keys in it.")] = KEYS,
     days: Annotated[
         int, typer.Option("--days", min=1, max=3650, help="The number of days for which the certificate is valid.")
     ] = _DAYS,
@@ -34,12 +34,12 @@ def new(
     """
     from covey.party.identity.keys import make, save
 
-    made = make(party, days=days)
-    path = save(made, out)
-    _show(made.certificate, path, as_json)
+    identity = make(party, days=days)
+    path = save(identity, folder)
+    _show(identity.certificate, path, as_json)
     if not as_json:
         typer.echo(f"Give {path} to the other parties, and read the fingerprint to them over the telephone.")
-        typer.echo(f"Keep the rest of {out} to yourself: whoever has it is {party!r}.")
+        typer.echo(f"Keep the rest of {folder} to yourself: whoever has it is {party!r}.")
 
 
 @app.command()
@@ -86,7 +86,7 @@ def _described(certificate: Certificate, path: Path) -> dict[str, str]:
 
 @app.command()
 def card(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write: north.covey.")],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write: north.covey.")],
     keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="The folder with this party's keys.")] = KEYS,
     address: Annotated[
         str | None,
@@ -105,9 +105,9 @@ def card(
     from covey.party.identity import card as cards
     from covey.party.identity.keys import load
 
-    own = load(keys).certificate
-    write_atomically(out, cards.make(own, address, study).spell())
-    _show(own, out, as_json)
+    certificate = load(keys).certificate
+    write_atomically(file, cards.make(certificate, address, study).spell())
+    _show(certificate, file, as_json)
     if not as_json:
         typer.echo("Give it to the other parties, and read the fingerprint to them over the telephone.")
 
@@ -130,14 +130,14 @@ def add(
 
     added = []
     for file in files:
-        found = cards.read(read_bytes(file, "name a party's card", cards.LARGEST), str(file))
+        partner = cards.read(read_bytes(file, "name a party's card", cards.LARGEST), str(file))
         if not study.exists():
-            cards.unpack(found, study.parent)
+            cards.unpack(partner, study.parent)
         elif take_study:
-            cards.take(study, found)
-        cards.add(study, found)
-        added.append(_described(found.identity, file))
+            cards.take(study, partner)
+        cards.add(study, partner)
+        added.append(_described(partner.identity, file))
         if not as_json:
-            _show(found.identity, file, as_json)
+            _show(partner.identity, file, as_json)
     if as_json:
         print_json({"study": str(study), "added": added})

@@ -34,14 +34,14 @@ _ANSWERS = {"q": "quasi", "s": "sensitive", "o": "identifier", "l": "ask"}
 
 def new(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="A table, or one table per party.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("study.toml"),
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("study.toml"),
     k: Annotated[int, typer.Option("--k", min=2, help="The k to ask for.")] = 10,
     role: Annotated[
         list[str] | None,
         typer.Option("--role", metavar="COLUMN=ROLE", help="The role of a column, instead of the draft's; repeatable."),
     ] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Go through the open questions, the dangerous first.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="List every column, however many.")] = False,
+    complete: Annotated[bool, typer.Option("--all", help="List every column, however many.")] = False,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
@@ -54,19 +54,19 @@ def new(
     """
     from covey.guess import draft_of
 
-    tables = [encoded(each, encoding) for each in data]
+    tables = [encoded(table, encoding) for table in data]
     roles = _roles(role or [])
-    made = draft_of(tables, k, roles=roles)
-    if ask and (answers := dict(_asked(made, to_stderr=as_json))):
-        made = draft_of(tables, k, roles={**roles, **answers})
-    made.write(out)
+    draft = draft_of(tables, k, roles=roles)
+    if ask and (answers := dict(_asked(draft, to_stderr=as_json))):
+        draft = draft_of(tables, k, roles={**roles, **answers})
+    draft.write(file)
     if as_json:
         print_json({
-            "study": str(out), "partition": made.partition, "notes": list(made.notes),
-            "columns": [_described(each) for each in made.guesses],
+            "study": str(file), "partition": draft.partition, "notes": list(draft.notes),
+            "columns": [_described(guess) for guess in draft.guesses],
         })  # fmt: skip
         return
-    _render(out, made, data, encoding, everything)
+    _render(file, draft, data, encoding, complete)
 
 
 def _described(guess: Guess) -> dict[str, object]:
@@ -90,14 +90,14 @@ def _roles(texts: list[str]) -> dict[str, Role]:
     return roles
 
 
-def _asked(made: Draft, *, to_stderr: bool) -> Iterator[tuple[str, Role]]:
-    """Asks the open questions one at a time, from standard input; the end of it leaves the others open."""
+def _asked(draft: Draft, *, to_stderr: bool) -> Iterator[tuple[str, Role]]:
+    """Asks the open questions one at a time, until the input ends."""
     from covey.schema import Role
 
-    waiting = [guess for guess in _by_danger(made.guesses) if guess.fate == "ask"]
-    for place, guess in enumerate(waiting, start=1):
+    waiting = [guess for guess in _by_danger(draft.guesses) if guess.fate == "ask"]
+    for number, guess in enumerate(waiting, start=1):
         typer.echo(
-            f"\n{place} of {len(waiting)}: {plain_lines(guess.name)} ({_counts(guess)})\n"
+            f"\n{number} of {len(waiting)}: {plain_lines(guess.name)} ({_counts(guess)})\n"
             f"  {plain_lines(guess.why)}\n  {guess.question}",
             err=to_stderr,
         )
@@ -114,43 +114,45 @@ def _asked(made: Draft, *, to_stderr: bool) -> Iterator[tuple[str, Role]]:
 
 
 def _by_danger(guesses: Sequence[Guess]) -> list[Guess]:
-    """The columns by fate, and of one fate those first with which the most rows are alone."""
+    """The columns by fate, those with the most rows alone first."""
     order = list(_FATES)
     return sorted(guesses, key=lambda guess: (order.index(guess.fate), -guess.alone, -guess.values))
 
 
 def _counts(guess: Guess) -> str:
-    alone = f", {plural(guess.alone, 'row')} alone" if guess.alone else ""
-    return f"{plural(guess.values, 'value')}{alone}"
+    unique = f", {plural(guess.alone, 'row')} alone" if guess.alone else ""
+    return f"{plural(guess.values, 'value')}{unique}"
 
 
-def _render(out: Path, made: Draft, data: Sequence[str], encoding: str | None, everything: bool) -> None:
-    shown = console()
-    notes = [f"note: {note}" for note in made.notes]
-    guesses = _by_danger(made.guesses)
+def _render(file: Path, draft: Draft, data: Sequence[str], encoding: str | None, complete: bool) -> None:
+    screen = console()
+    notes = [f"note: {note}" for note in draft.notes]
+    guesses = _by_danger(draft.guesses)
     room = len(guesses)
-    if not everything:
-        lines = sum(len(note) // shown.width + 1 for note in notes) + len(_FATES) + _AROUND
+    if not complete:
+        lines = sum(len(note) // screen.width + 1 for note in notes) + len(_FATES) + _AROUND
         room = min(_MOST_LISTED, _MOST_LINES - lines) if len(guesses) > _MOST_LINES - lines else len(guesses)
-    for line in _lines(guesses[:room], shown.width):
-        shown.print(line, markup=False, no_wrap=True)
-    if rest := guesses[room:]:
-        fates = [guess.fate for guess in rest]
+    for line in _lines(guesses[:room], screen.width):
+        screen.print(line, markup=False, no_wrap=True)
+    if remainder := guesses[room:]:
+        fates = [guess.fate for guess in remainder]
         numbers = ", ".join(f"{fates.count(fate)} {fate}" for fate in dict.fromkeys(fates))
-        shown.print(f"and {plural(len(rest), 'column')} more: {numbers}; --all lists them", markup=False)
+        screen.print(f"and {plural(len(remainder), 'column')} more: {numbers}; --all lists them", markup=False)
     for note in notes:
-        shown.print(note, markup=False)
-    shown.print(f"wrote {out}, which decides what is published: read it", markup=False)
+        screen.print(note, markup=False)
+    screen.print(f"wrote {file}, which decides what is published: read it", markup=False)
     waiting = sum(guess.fate == "ask" for guess in guesses)
-    whose = f" --as {made.parties[0]}" if made.parties else ""
+    as_party = f" --as {draft.parties[0]}" if draft.parties else ""
     read_as = f" --encoding {encoding}" if encoding else ""
     if waiting:
-        shown.print(f"{plural(waiting, 'column')} of {len(guesses)} left out: --ask goes through their questions")
-    shown.print(f"next: covey check {out}{whose} --data {shlex.quote(data[0])}{read_as}", markup=False, soft_wrap=True)
+        screen.print(f"{plural(waiting, 'column')} of {len(guesses)} left out: --ask goes through their questions")
+    screen.print(
+        f"next: covey check {file}{as_party} --data {shlex.quote(data[0])}{read_as}", markup=False, soft_wrap=True
+    )
 
 
 def _lines(guesses: Sequence[Guess], width: int) -> Iterator[str]:
-    """A line for each column, below the heading of its fate, cut to the width of the screen."""
+    """A line for each column below its fate, cut to the screen."""
     from rich.cells import cell_len, set_cell_size
 
     def cut(text: str, size: int) -> str:
@@ -158,11 +160,11 @@ def _lines(guesses: Sequence[Guess], width: int) -> Iterator[str]:
 
     names = {guess.name: cut(plain_lines(guess.name), 20) for guess in guesses}
     widest = max(map(cell_len, names.values()), default=0)
-    for fate, said in _FATES.items():
+    for fate, meaning in _FATES.items():
         columns = [guess for guess in guesses if guess.fate == fate]
         if columns:
-            yield f"{fate.upper()} ({len(columns)}): {said}"
+            yield f"{fate.upper()} ({len(columns)}): {meaning}"
         for guess in columns:
-            alone = f"{guess.alone:,} alone" if guess.alone else ""
-            counts = f"{plural(guess.values, 'value'):>13} {alone:>12}"
+            unique = f"{guess.alone:,} alone" if guess.alone else ""
+            counts = f"{plural(guess.values, 'value'):>13} {unique:>12}"
             yield cut(f"  {set_cell_size(names[guess.name], widest)} {counts}  {plain_lines(guess.why)}", width)

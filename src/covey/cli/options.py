@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, each declared once, and the readers of their texts."""
+"""Arguments and options that several commands share, with the readers and completers of their texts."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def encoded(data: str, encoding: str | None) -> str:
 
 def by_party(option: str, texts: Sequence[str]) -> dict[str, str]:
     """Reads PARTY=DATA texts. Raises InputError that names the one that is wrong."""
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for text in texts:
         party, _, data = text.partition("=")
         if not party or not data:
             raise InputError(f"{option} {text}: write it as PARTY=DATA")
-        if party in found:
+        if party in tables:
             raise InputError(f"{option} {party}=… is given twice; a party has one table")
-        found[party] = data
-    return found
+        tables[party] = data
+    return tables
 
 
 def require_one_kind(data: Sequence[str] | None, table: str | None) -> None:
@@ -103,10 +103,10 @@ def journal_limit(text: str) -> int:
     """Reads --journal. Raises InputError if it is no size."""
     from covey.party.session.journal import EVERYTHING
 
-    found = EVERYTHING if text == "all" else sizes.read(text)
-    if found is None:
+    limit = EVERYTHING if text == "all" else sizes.read(text)
+    if limit is None:
         raise InputError(f"--journal {text}: write a size such as 512MB, 0, or all")
-    return found
+    return limit
 
 
 def listen_address(text: str | None) -> Address | None:
@@ -114,3 +114,31 @@ def listen_address(text: str | None) -> Address | None:
     from covey.wire.contact import Address
 
     return None if text is None else Address.parse(text)
+
+
+def complete_protocols(typed: str) -> list[str]:
+    """Protocols whose names begin with the typed text."""
+    from covey.protocols import names
+
+    return [name for name in names() if name.startswith(typed)]
+
+
+def complete_algorithms(typed: str) -> list[str]:
+    """Centralized algorithms whose names begin with the typed text."""
+    from covey.anonymizers import ALGORITHMS
+
+    return [name for name in ALGORITHMS if name.startswith(typed)]
+
+
+def complete_experiments(typed: str) -> list[str]:
+    """Experiments of `covey bench` whose names begin with the typed text."""
+    from covey.bench.papers import ALL, MODULES
+
+    return [name for name in (*MODULES, ALL) if name.startswith(typed)]
+
+
+def complete_samples(typed: str) -> list[str]:
+    """Samples whose names begin with the typed text."""
+    from covey.samples import names
+
+    return [name for name in names() if name.startswith(typed)]

@@ -25,7 +25,7 @@ def plan(
             "--rows", metavar="N…", help="The rows of every party, or of each in the study's order, or PARTY=N."
         ),
     ] = None,
-    more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="[N…]")] = None,
+    counts: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="[N…]")] = None,
     data: Annotated[
         str | None,
         typer.Option("--data", metavar="DATA", help="Our own rows: a plan that looks at them is closer to the run."),
@@ -44,17 +44,17 @@ def plan(
     from covey.study import Study
     from covey.wire.slow import parse_bandwidth, parse_latency
 
-    if more and not rows:
-        raise InputError(f"{more[0]!r}: write row counts behind --rows")
+    if counts and not rows:
+        raise InputError(f"{counts[0]!r}: write row counts behind --rows")
     agreed = Study.load(study)
     network = parse_latency(latency), parse_bandwidth(bandwidth)
-    given = read_rows(agreed, [*(rows or []), *(more or [])])
-    where: list[str] = []
-    made = make_plan(agreed, given, *network, own=_own(agreed, party, data, where.append))
+    sizes = read_rows(agreed, [*(rows or []), *(counts or [])])
+    notices: list[str] = []
+    result = make_plan(agreed, sizes, *network, own=_own(agreed, party, data, notices.append))
     if as_json:
-        print_json({**made.describe(LIMIT), "data": where})
+        print_json({**result.describe(LIMIT), "data": notices})
     else:
-        _render(made, latency, bandwidth, where)
+        _render(result, latency, bandwidth, notices)
 
 
 def _own(study: Study, party: str | None, data: str | None, notice: Callable[[str], None]) -> Table | None:
@@ -64,75 +64,83 @@ def _own(study: Study, party: str | None, data: str | None, notice: Callable[[st
     if data is None:
         return None
     if party is None:
-        holders = ", ".join(each.name for each in study.holders)
+        holders = ", ".join(holder.name for holder in study.holders)
         raise InputError(f"--data {data}: say whose rows these are, with --as ({holders})")
     return load_table(study, party, data, notice=notice)
 
 
-def read_rows(study: Study, given: list[str]) -> dict[str, int]:
-    """Reads each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
+def read_rows(study: Study, texts: list[str]) -> dict[str, int]:
+    """Reads the rows of each holder: one number for all, one each, or PARTY=N."""
     holders = [party.name for party in study.holders]
     if study.partition == "respondents" and not holders:
         holders = ["respondents"]
-    numbers = [text.rpartition("=")[2] for text in given]
-    for text, number in zip(given, numbers, strict=True):
+    numbers = [text.rpartition("=")[2] for text in texts]
+    for text, number in zip(texts, numbers, strict=True):
         if not number.isdecimal():
             raise InputError(f"--rows {text}: write a whole number, or PARTY=N")
-    if any("=" in text for text in given):
-        named = dict(zip([text.partition("=")[0] for text in given], map(int, numbers), strict=True))
-        for name in named:
+    if any("=" in text for text in texts):
+        counts = dict(zip([text.partition("=")[0] for text in texts], map(int, numbers), strict=True))
+        for name in counts:
             study.party(name)
-        return {name: named.get(name, 0) for name in holders}
+        return {name: counts.get(name, 0) for name in holders}
     if len(numbers) not in (0, 1, len(holders)):
         raise InputError(f"--rows has {len(numbers)} numbers for {len(holders)} parties; give one, or one for each")
-    each = [int(number) for number in numbers] or [1000]
-    return dict(zip(holders, each * len(holders) if len(each) == 1 else each, strict=True))
+    amounts = [int(number) for number in numbers] or [1000]
+    return dict(zip(holders, amounts * len(holders) if len(amounts) == 1 else amounts, strict=True))
 
 
-def _render(made: Plan, latency: str, bandwidth: str, where: list[str]) -> None:
+def _render(plan: Plan, latency: str, bandwidth: str, notices: list[str]) -> None:
     from covey.party.session.journal import LIMIT
     from covey.plain import listed, wrapped
     from covey.sizes import spell
     from covey.study import insiders
 
-    forecast, wide = made.forecast, width()
+    forecast, wide = plan.forecast, width()
 
     def say(name: str, text: str) -> None:
         typer.echo(wrapped(text, wide, f"  {name:<10}", " " * 12))
 
-    typer.echo(wrapped(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}", wide))
-    counted = ", ".join(f"{name} {count:,}" for name, count in made.rows.items())
+    typer.echo(wrapped(f"Study {plan.study.name!r}, protocol {plan.protocol.name}: {plan.protocol.about}", wide))
+    counted = ", ".join(f"{name} {count:,}" for name, count in plan.rows.items())
     say("rows", f"{counted} (as given, or assumed)")
-    for sentence in where:
+    for sentence in notices:
         say("data", sentence)
     say("rounds", f"{forecast.rounds:,}")
     say("traffic", f"{spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
-    kept, all_kept = spell(made.disk(LIMIT)), spell(made.disk(made.read))
-    say("disk", f"about {kept} a party; {all_kept} with --journal all, which a replay needs")
-    say("memory", f"about {spell(made.memory)} a party")
-    say("time", f"about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    disk, all_kept = spell(plan.disk(LIMIT)), spell(plan.disk(plan.read))
+    replay = f"; {all_kept} with --journal all, which a replay needs" if plan.keeps_messages else ""
+    say("disk", f"about {disk} a party{replay}")
+    say("memory", f"about {spell(plan.memory)} a party")
+    say("time", f"about {plan.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    spelled = [f"{seconds:,.0f} s at {name} (mostly {part})" for name, (seconds, part) in plan.lines.items()]
+    say("lines", "about " + "; ".join(spelled))
     if forecast.insider_k is not None:
         say(
             "insider k",
             f"about {forecast.insider_k}, an estimate from the rows: the fewest records of others that a party will "
             "see in a class where it sees some",
         )
-    for sentence in insiders.warning(made.study):
+    for sentence in insiders.warning(plan.study):
         typer.echo(wrapped(f"WARNING: {sentence}", wide))
-    if made.protocol.rehearse is not None:
-        made_up = "a made-up table; to plan with yours: --as and --data"
-        say("assumed", "the others' rows are like ours" if made.looked else made_up)
-    if made.advice is not None:
-        say("advice", made.advice)
+    if plan.protocol.printed is not None:
+        say("opens", plan.protocol.printed.opens)
+        for sentence in plan.repairs:
+            say("repair", sentence)
+    if plan.within is not None:
+        assumed = "the others' rows are like ours" if plan.looked else "a made-up table"
+        better = "" if plan.looked else "; for a closer plan give your own rows: --as and --data"
+        say("assumed", f"{assumed}: a run may take up to {plan.within:g} times more or less rounds and bytes{better}")
+    if plan.advice is not None:
+        say("advice", plan.advice)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, learned in made.learns.items():
+    for name, learned in plan.learns.items():
         alike.setdefault(tuple(learned), []).append(name)
     for sentences, names in alike.items():
         typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:
             typer.echo(wrapped(sentence, wide, "  - ", "    "))
-    given = [party.name for party in made.study.parties if made.protocol.receives(made.study, party.name)]
-    everyone = len(given) == len(made.study.parties) and made.study.partition != "respondents"
-    typer.echo("and the release" if everyone else f"and {listed(given)} the release")
+    receivers = [party.name for party in plan.study.parties if plan.protocol.receives(plan.study, party.name)]
+    to_all = len(receivers) == len(plan.study.parties) and plan.study.partition != "respondents"
+    typer.echo("and the release" if to_all else f"and {listed(receivers)} the release")
     for sentence in forecast.mind:
         typer.echo(wrapped(f"mind: {sentence}", wide))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli import complete
-from covey.cli.options import Json
+from covey.cli.options import Json, complete_protocols
 from covey.cli.output import console, print_json, width
 from covey.plain import wrapped
 
@@ -19,7 +18,7 @@ def protocols(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Explain this protocol, with its options.", autocompletion=complete.protocols
+            metavar="[NAME]", help="Explain this protocol, with its options.", autocompletion=complete_protocols
         ),
     ] = None,
     as_json: Json = False,
@@ -30,14 +29,14 @@ def protocols(
     """
     from covey.protocols import all_protocols, lacking, named
 
-    chosen = named(name) if name is not None else all_protocols()
+    selection = named(name) if name is not None else all_protocols()
     if as_json:
-        print_json([describe(protocol) for protocol in chosen])
+        print_json([describe(protocol) for protocol in selection])
     elif name is not None:
-        for protocol in chosen:
+        for protocol in selection:
             _explain(protocol)
     else:
-        _compare(chosen)
+        _compare(selection)
         if lacked := lacking():
             typer.echo(f"Not installed: {', '.join(lacked)} (pip install 'covey[papers]')")
 
@@ -61,10 +60,10 @@ def describe(protocol: Protocol) -> dict[str, object]:
 
 def leaks(protocol: Protocol) -> dict[str, list[str]]:
     """Returns what each role learns, with the numbers of a run left open."""
-    found = {"everyone": list(protocol.leakage.everyone)}
+    lessons = {"everyone": list(protocol.leakage.everyone)}
     for role, sentences in protocol.leakage.by_role.items():
-        found[role] = list(sentences)
-    return {role: [_opened(sentence) for sentence in sentences] for role, sentences in found.items() if sentences}
+        lessons[role] = list(sentences)
+    return {role: [_opened(sentence) for sentence in sentences] for role, sentences in lessons.items() if sentences}
 
 
 def _opened(sentence: str) -> str:
@@ -72,36 +71,31 @@ def _opened(sentence: str) -> str:
     return sentence.replace("!r}", "}").replace("{", "(").replace("}", ")")
 
 
+_PRINTED = " as printed"
 _SPLITS = {"horizontal": "rows split", "vertical": "columns split", "respondents": "a row each"}
 
 
-def _compare(chosen: tuple[Protocol, ...]) -> None:
+def _compare(selection: tuple[Protocol, ...]) -> None:
     """Prints a few lines for each, so that eighty columns are enough."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    shown = console()
-    for each in chosen:
-        split = _SPLITS[each.requirements.partition]
-        head = f"{_method(each)}: {split}; the release goes to {each.released_to}"
-        shown.print(Text.assemble((each.name, "bold"), head))
+    screen = console()
+    for protocol in selection:
+        split = _SPLITS[protocol.requirements.partition]
+        head = f"{_PRINTED if protocol.printed else ''}: {split}; the release goes to {protocol.released_to}"
+        screen.print(Text.assemble((protocol.name, "bold"), head))
         lines = Table.grid(padding=(0, 1))
-        for heading, text in (("does", each.about), ("needs", each.needs), ("keeps", each.guarantees)):
+        for heading, text in (("does", protocol.about), ("needs", protocol.needs), ("keeps", protocol.guarantees)):
             lines.add_row(Text(heading, "dim"), Text(text))
-        shown.print(Padding(lines, (0, 0, 0, 2)))
-        shown.print()
-    shown.print("covey protocols NAME tells what one leaks, and its options.")
-
-
-def _method(protocol: Protocol) -> str:
-    """The method, where a name has several protocols."""
-    found = (option.default for option in protocol.requirements.options if option.name == "method")
-    return "".join(f' with method = "{each}"' for each in found)
+        screen.print(Padding(lines, (0, 0, 0, 2)))
+        screen.print()
+    screen.print("covey protocols NAME tells what one leaks, and its options.")
 
 
 def _explain(protocol: Protocol) -> None:
-    _say("", f"{protocol.name}{_method(protocol)}: {protocol.about}", 2)
+    _say("", f"{protocol.name}{_PRINTED if protocol.printed else ''}: {protocol.about}", 2)
     for heading, text in (
         ("version", str(protocol.version)),
         ("source", protocol.source),
@@ -112,6 +106,10 @@ def _explain(protocol: Protocol) -> None:
         ("phases", ", ".join(protocol.phases)),
     ):
         _say(f"  {heading:<11}", text)
+    if protocol.printed is not None:
+        _say(f"  {'opens':<11}", protocol.printed.opens)
+        for repair in protocol.printed.repairs:
+            _say(f"  {'repair':<11}", repair.sentence())
     for role, sentences in leaks(protocol).items():
         typer.echo(f"  {role} learns")
         for sentence in sentences:
@@ -124,5 +122,5 @@ def _explain(protocol: Protocol) -> None:
 
 
 def _say(head: str, text: str, hanging: int | None = None) -> None:
-    """Prints a paragraph in lines of the terminal's width, all but the first that far to the right."""
+    """Prints a paragraph with hanging lines of the terminal's width."""
     typer.echo(wrapped(text, width(), head, " " * (len(head) if hanging is None else hanging)))

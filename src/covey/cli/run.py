@@ -37,7 +37,7 @@ def run(
         ),
     ],
     party: Annotated[str, typer.Option("--as", metavar="PARTY", help="The party of the study that runs here.")],
-    out: Annotated[
+    folder: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="The folder for the files that the run leaves."),
     ] = None,
@@ -59,7 +59,7 @@ def run(
             help="For programs: keep status.json in this folder, and ask for approval there, not on the terminal.",
         ),
     ] = None,
-    once: Annotated[
+    single: Annotated[
         bool, typer.Option("--once", help="Of a folder of studies: end after the first run that is finished.")
     ] = False,
     encoding: Encoding = None,
@@ -74,21 +74,21 @@ def run(
     Example: covey run study.toml --as north --data north.csv --out out --keys keys
     """
     if study.is_dir():
-        return _serve(study, party, keys, wait, once=once, data=data, out=out, as_json=as_json)
-    if out is None:
+        return _serve(study, party, keys, wait, single=single, data=data, target=folder, as_json=as_json)
+    if folder is None:
         raise InputError("name the folder for the files that the run leaves: --out DIR")
-    if once:
+    if single:
         raise InputError("--once is for a helper that serves a folder of studies; leave it out")
     from covey.cli.display import Display
-    from covey.cli.outcome import render
+    from covey.cli.output import render
+    from covey.files import ReleaseFormat
     from covey.party.record.names import APPROVAL
     from covey.party.session.approval import ApprovalQuestion, approve_always, asking_on_terminal
     from covey.party.session.control import Control
     from covey.party.session.progress import Snapshot
     from covey.party.session.run import Job, run_party
-    from covey.release_file import ReleaseFormat
 
-    seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
+    seconds, address, limit = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     controlled = None if control is None else Control(control)
     with Display() as display:
 
@@ -101,41 +101,49 @@ def run(
             if controlled is not None:
                 return await controlled.ask(question)
             with display.paused():
-                return await asking_on_terminal(str(out / APPROVAL))(question)
+                return await asking_on_terminal(str(folder / APPROVAL))(question)
 
         summary = run_party(
             Job(
                 study=study,
                 party=party,
-                out=out,
+                out=folder,
                 keys=keys,
                 decide=approve_always if approve else ask,
                 data=None if data is None else encoded(data, encoding),
                 listen=address,
                 wait=seconds,
                 for_others=for_others,
-                journal=kept,
+                journal=limit,
                 listener=show,
                 notice=display.notice,
                 written=ReleaseFormat(written.value, parts),
             )
         )
-    return render(summary, out, as_json=as_json)
+    return render(summary, folder, as_json=as_json)
 
 
 def _serve(
-    folder: Path, party: str, keys: Path, wait: float, *, once: bool, data: str | None, out: Path | None, as_json: bool
+    folder: Path,
+    party: str,
+    keys: Path,
+    wait: float,
+    *,
+    single: bool,
+    data: str | None,
+    target: Path | None,
+    as_json: bool,
 ) -> None:
     """Serves a folder of studies as a helper."""
     from covey.cli.display import Display
     from covey.party.session.helper import RUNS, HelperService, serve
 
-    if data is not None or out is not None:
+    if data is not None or target is not None:
         raise InputError(f"{folder}: is a folder of studies for a helper, who has no --data; its runs are in {RUNS}/")
     seconds = wait_seconds(wait)
     with Display() as display:
         finished = serve(
-            HelperService(folder, party, keys, seconds, once=once, listener=display.show, notice=display.notice)
+            HelperService(folder, party, keys, seconds, once=single, listener=display.show, notice=display.notice)
         )
     if as_json:
         print_json({"finished": finished, "folder": str(folder / RUNS)})

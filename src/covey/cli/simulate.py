@@ -1,24 +1,28 @@
-"""`covey simulate`: all parties on this machine."""
+"""`covey simulate` and `covey demo`: all parties on this machine."""
 
 from __future__ import annotations
 
+import csv
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli.options import Json, PartyTables, WholeTable, by_party, require_one_kind
+from covey.cli.options import Json, PartyTables, WholeTable, by_party, complete_protocols, require_one_kind
+from covey.cli.output import console, print_json, render, table
 from covey.errors import Aborted, InputError, Unmet
 
 if TYPE_CHECKING:
+    from covey.party.simulate.demo import Demo
     from covey.study import Study
+    from covey.summary import Summary
 
 
 def simulate(
     context: typer.Context,
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file; it needs no addresses.")],
-    out: Annotated[
+    folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="A new folder, which gets a folder for each party.")
     ],
     data: PartyTables = None,
@@ -50,7 +54,7 @@ def simulate(
     Example: covey simulate study.toml --data north=north.csv --data south=south.csv --out out
     """
     from covey.cli.display import Display
-    from covey.cli.outcome import render, require_publishable
+    from covey.cli.output import render, require_publishable
     from covey.party.simulate import in_process as one
     from covey.party.simulate import processes as many
     from covey.party.simulate import worker
@@ -63,39 +67,40 @@ def simulate(
     late = 0.0 if latency is None else parse_latency(latency)
     wide = None if bandwidth is None else parse_bandwidth(bandwidth)
     require_one_kind(data, table)
-    if relay and (in_process or agreed.partition == "respondents"):
+    single_process = in_process or (agreed.partition == "respondents" and agreed.protocol == "collect")
+    if relay and single_process:
         raise InputError("--relay is for parties that are processes; these run in one process and need no connections")
     if table is None and (skew is not None or deal_seed is not None):
         raise InputError("--skew and --deal-seed say how --table is dealt; there is no --table")
-    given = by_party("--data", data or [])
+    tables = by_party("--data", data or [])
     try:
         with ExitStack() as stack:
             starter = None
-            if not in_process and agreed.partition != "respondents":
+            if not single_process:
                 of_study(agreed)
                 starter = stack.enter_context(worker.starter(own=bool(context.obj)))
             if table is not None:
-                given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
-            display = stack.enter_context(Display(together=True))
+                tables = _deal(agreed, table, folder, skew, deal_seed if deal_seed is not None else seed)
+            display = stack.enter_context(Display(merged=True))
             if in_process:
                 summary = one.simulate(
-                    agreed, given, seed=seed, latency=late, bandwidth=wide or float("inf"),
-                    listener=display.show, out=out,
+                    agreed, tables, seed=seed, latency=late, bandwidth=wide or float("inf"),
+                    listener=display.show, out=folder,
                 ).figures  # fmt: skip
             else:
                 key = None if seed is None else seed_of(seed)
                 setting = many.SimulationSetting(key, late, wide, display.show, display.notice, relay)
-                summary = many.simulate(agreed, given, out, setting, starter)
+                summary = many.simulate(agreed, tables, folder, setting, starter)
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     except Unmet as error:
-        raise _explained(agreed, given, error) from None
-    render(summary, out, as_json=as_json)
-    require_publishable(summary, out)
+        raise _explained(agreed, tables, error) from None
+    render(summary, folder, as_json=as_json)
+    require_publishable(summary, folder)
 
 
 def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
-    """Returns the trusted party's error where it says more: a simulation has everyone's data, and no secrets."""
+    """Returns the trusted party's error if it says more."""
     from covey.party.session.data import load_table
     from covey.protocols import of_study
 
@@ -107,13 +112,13 @@ def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
     try:
         of_study(study).ideal(study, {name: table for name, table in tables.items() if table is not None})
     except Unmet as more:
-        told = str(error)  # it may begin with whose words they are
-        parts = (told, told.partition(": ")[2])
+        sentence = str(error)  # it may begin with whose words they are
+        parts = (sentence, sentence.partition(": ")[2])
         return more if any(part and str(more).startswith(part) for part in parts) else error
     return error
 
 
-def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:
+def _deal(study: Study, table: str, folder: Path, skew: str | None, seed: int | None) -> dict[str, str]:
     from covey.party.record.folder import RunFolder
     from covey.party.simulate.deal import deal, seed_of, write_hands
     from covey.study.study import RESPONDENTS
@@ -122,5 +127,93 @@ def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | Non
         if skew is not None:
             raise InputError("--skew is for a study whose rows are split; in this one each respondent has a row")
         return {RESPONDENTS: table}
-    RunFolder(out).prepare()
-    return write_hands(deal(study, table, skew=skew, seed=None if seed is None else seed_of(seed)), out)
+    RunFolder(folder).prepare()
+    return write_hands(deal(study, table, skew=skew, seed=None if seed is None else seed_of(seed)), folder)
+
+
+_EXCERPT = 12
+
+
+def demo(
+    context: typer.Context,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="NAME",
+            help="The protocol to show, such as peel or peel-columns; see `covey protocols`.",
+            autocompletion=complete_protocols,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="A new folder, or that of an earlier demo.")
+    ] = Path("covey-demo"),
+    as_json: Json = False,
+) -> None:
+    """Shows the main job: parties as separate processes, with real certificates and TLS, publish one table.
+
+    Example: covey demo --out demo
+    """
+    from covey.cli.display import Display
+    from covey.party.simulate import worker
+    from covey.party.simulate.demo import DEFAULT, beside, check, prepare
+    from covey.party.simulate.processes import SimulationSetting, simulate
+    from covey.protocols import named
+
+    named(protocol or DEFAULT)
+    with worker.starter(own=bool(context.obj)) as starter:
+        ready = prepare(protocol or DEFAULT, folder)
+        if not as_json:
+            _introduce(ready)
+        try:
+            with Display(merged=True) as display:
+                summary = simulate(ready.study, ready.data, folder, SimulationSetting(listener=display.show), starter)
+        except KeyboardInterrupt:
+            raise Aborted("interrupted; nothing was released", resumable=False) from None
+    verified = check(ready, folder)
+    if as_json:
+        print_json({**summary.describe(), "verified": verified})
+    else:
+        _conclude(summary, verified, folder, beside(ready))
+
+
+def _introduce(ready: Demo) -> None:
+    from covey.protocols import of_study
+
+    names = [party.name for party in ready.study.parties]
+    if ready.study.partition == "respondents" and len(names) == 1:
+        participants = f"The {names[0]}, and a respondent for every row of the table,"
+        setting = (
+            "All are in this process, and each respondent speaks with the collector only; it takes about half a minute."
+        )
+    else:
+        participants = f"{len(names)} parties ({', '.join(names)})"
+        setting = "Each is a process of its own with its own keys; they talk over TLS 1.3 on this machine."
+    if ready.study.partition == "respondents" and len(names) > 1:
+        setting += " Each row of the table is a respondent's, who sends one sealed letter."
+    typer.echo(f"{participants} run the sample study {ready.sample!r}.")
+    protocol = of_study(ready.study)
+    typer.echo(f"Protocol {ready.study.protocol}: {protocol.about}.")
+    if protocol.printed is not None:
+        typer.echo(f"As its paper prints it, it opens {protocol.printed.opens}.")
+    typer.echo(setting)
+
+
+def _conclude(summary: Summary, verified: str, run: Path, comparison: str | None) -> None:
+    typer.echo("")
+    _excerpt(run / "release.csv")
+    typer.echo("")
+    render(summary, run, with_ledger=False)
+    typer.echo(f"Checked: {verified}.")
+    typer.echo(f"What each party learned is in {run}/PARTY/ledger.json")
+    if comparison is not None:
+        typer.echo(f"Beside it: {comparison}.")
+
+
+def _excerpt(release: Path) -> None:
+    """Prints a dozen rows from all over the sorted release."""
+    with release.open(newline="", encoding="utf-8") as stream:
+        header, *rows = list(csv.reader(stream))
+    sample = rows if len(rows) <= _EXCERPT else [rows[index * len(rows) // _EXCERPT] for index in range(_EXCERPT)]
+    title = "release.csv" if sample is rows else f"release.csv: {_EXCERPT} of its {len(rows):,} rows"
+    console().print(table(header, sample, title=title))

@@ -65,19 +65,19 @@ def verify(
             else:
                 typer.echo("yes  a table of counts that the parties signed")
             return
-    found = judge(release, agreed, original, by_party("--provider", provider or []))
-    reached = next((each.reached for each in found.requirements if each.name == "k"), None)
-    if isinstance(signed_k := signed.get("k_reached"), int) and reached != signed_k:
-        raise Unmet(f"{certificate}: the parties signed k = {signed_k}, the release has {reached}")
+    judgement = judge(release, agreed, original, by_party("--provider", provider or []))
+    k_reached = next((requirement.reached for requirement in judgement.requirements if requirement.name == "k"), None)
+    if isinstance(signed_k := signed.get("k_reached"), int) and k_reached != signed_k:
+        raise Unmet(f"{certificate}: the parties signed k = {signed_k}, the release has {k_reached}")
     if as_json:
-        typer.echo(found.to_json())
+        typer.echo(judgement.to_json())
     else:
-        _render(found)
+        _render(judgement)
         loss = signed.get("loss")
-        if found.answer and isinstance(loss, dict) and isinstance(lm := loss.get("lm"), float):
+        if judgement.answer and isinstance(loss, dict) and isinstance(lm := loss.get("lm"), float):
             typer.echo(f"signed loss: lm {lm:.4g}, with every row that was withheld as lost in full")
-    if not found.answer:
-        raise Unmet(found.sentence())
+    if not judgement.answer:
+        raise Unmet(judgement.sentence())
 
 
 def _is_of_counts(study: Study) -> bool:
@@ -105,63 +105,70 @@ def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool)
     return signed
 
 
-def _render(found: Verdict) -> None:
+def _render(judgement: Verdict) -> None:
     from rich.text import Text
 
-    shown = console()
-    answer = Text("yes", "bold green") if found.answer else Text("no", "bold red")
-    shown.print(Text.assemble(answer, f"  {found.release} under study {found.study!r}"))
-    counted = found.singled_out.sentence()
-    shown.print(f"{counted[0].upper()}{counted[1:]}.", markup=False)
-    shown.print(
-        f"{plural(found.rows, 'row')} in {plural(found.classes, 'class', 'classes')}; "
-        f"{plural(found.suppressed_rows, 'row')} and {plural(found.suppressed_cells, 'cell')} suppressed\n"
+    screen = console()
+    answer = Text("yes", "bold green") if judgement.answer else Text("no", "bold red")
+    screen.print(Text.assemble(answer, f"  {judgement.release} under study {judgement.study!r}"))
+    counted = judgement.singled_out.sentence()
+    screen.print(f"{counted[0].upper()}{counted[1:]}.", markup=False)
+    screen.print(
+        f"{plural(judgement.rows, 'row')} in {plural(judgement.classes, 'class', 'classes')}; "
+        f"{plural(judgement.suppressed_rows, 'row')} and {plural(judgement.suppressed_cells, 'cell')} suppressed\n"
     )
-    shown.print(_requirements(found.requirements))
-    if found.diversity:
-        shown.print()
-        for part in _diversity(found.diversity):
-            shown.print(part)
-    shown.print()
-    shown.print(_risk(found.risk))
-    _print_loss(shown, found)
-    for note in found.notes:
-        shown.print(f"\nnote: {note}", markup=False)
+    screen.print(_requirements(judgement.requirements))
+    if judgement.diversity:
+        screen.print()
+        for part in _diversity(judgement.diversity):
+            screen.print(part)
+    screen.print()
+    screen.print(_risk(judgement.risk))
+    _print_loss(screen, judgement)
+    for note in judgement.notes:
+        screen.print(f"\nnote: {note}", markup=False)
 
 
 def _requirements(requirements: tuple[Requirement, ...]) -> Table:
     rows = [
         (
-            (each.name if each.column is None else f"{each.name} of {each.column}") + each.detail,
-            each.bound, _figure(each.asked), _figure(each.reached), verdict(each.met),
+            _name(requirement),
+            requirement.bound, _figure(requirement.asked), _figure(requirement.reached), verdict(requirement.met),
         )
-        for each in requirements
+        for requirement in requirements
     ]  # fmt: skip
     return table(("the study asks", "", "", "reached", ""), rows, right=("reached",))
 
 
-def _diversity(found: tuple[Diversity, ...]) -> tuple[Table, Table]:
-    """l and t of each sensitive column; two tables, which are not too wide for a terminal."""
-    diverse, near = ("distinct", "frequency", "entropy", "recursive"), ("equal", "ordered", "hierarchy")
+def _name(requirement: Requirement) -> str:
+    column = "" if requirement.column is None else f" of {requirement.column}"
+    return f"{requirement.name}{column}{requirement.detail}"
+
+
+def _diversity(columns: tuple[Diversity, ...]) -> tuple[Table, Table]:
+    """l and t of each sensitive column, in two tables."""
+    diverse, closeness = ("distinct", "frequency", "entropy", "recursive"), ("equal", "ordered", "hierarchy")
     of_l = [
         (
-            each.column, *map(_figure, (each.distinct, each.frequency, each.entropy)),
-            f"{each.recursive} (c = {each.c:g})",
+            column.column, *map(_figure, (column.distinct, column.frequency, column.entropy)),
+            f"{column.recursive} (c = {column.c:g})",
         )
-        for each in found
+        for column in columns
     ]  # fmt: skip
-    of_t = [(each.column, *map(_figure, (each.t_equal, each.t_ordered, each.t_hierarchy))) for each in found]
+    of_t = [
+        (column.column, *map(_figure, (column.t_equal, column.t_ordered, column.t_hierarchy))) for column in columns
+    ]
     return (
         table(("l in the worst class", *diverse), of_l, right=diverse),
-        table(("t in the worst class", *near), of_t, right=near),
+        table(("t in the worst class", *closeness), of_t, right=closeness),
     )
 
 
 def _risk(risk: Risks) -> Table:
     numbers = ("highest", "average", "rows above 1/k")
     rows = [
-        (name, _figure(each.highest), _figure(each.average), f"{each.at_risk:.2%}")
-        for name, each in (("prosecutor", risk.prosecutor), ("journalist", risk.journalist))
+        (name, _figure(figures.highest), _figure(figures.average), f"{figures.at_risk:.2%}")
+        for name, figures in (("prosecutor", risk.prosecutor), ("journalist", risk.journalist))
     ]
     return table(
         (f"risk among {risk.population}", *numbers),
@@ -170,7 +177,7 @@ def _risk(risk: Risks) -> Table:
     )
 
 
-def _print_loss(shown: Console, verdict: Verdict) -> None:
+def _print_loss(screen: Console, verdict: Verdict) -> None:
     loss = verdict.loss
     parts = {
         "lm": loss.lm, "em": loss.em, "em-monotone": loss.em_monotone, "entropy": loss.entropy,
@@ -179,16 +186,17 @@ def _print_loss(shown: Console, verdict: Verdict) -> None:
     }  # fmt: skip
     if verdict.answer:
         spelled = ", ".join(f"{name} {_figure(value)}" for name, value in parts.items())
-        shown.print(f"\nkept {verdict.kept:.3f} of 1; loss over the quasi columns: {spelled}", markup=False)
+        screen.print(f"\nkept {verdict.kept:.3f} of 1; loss over the quasi columns: {spelled}", markup=False)
     if verdict.original is not None:
-        found = verdict.original
-        shown.print(
-            f"\nagainst the original: {plural(found.rows, 'row')}, {found.withheld:,} withheld, {found.dropped:,} "
-            f"dropped for missing values; {found.unmatched:,} released rows have no original of their own"
+        matching = verdict.original
+        screen.print(
+            f"\nagainst the original: {plural(matching.rows, 'row')}, {matching.withheld:,} withheld, "
+            f"{matching.dropped:,} dropped for missing values; "
+            f"{matching.unmatched:,} released rows have no original of their own"
         )
-        shown.print(f"{found.linked:.2%} of its rows have exact cells, one or two, that one released row alone has")
+        screen.print(f"{matching.linked:.2%} of its rows have exact cells, one or two, that one released row alone has")
     elif verdict.answer:
-        shown.print("(-: needs the original's frequencies; what was withheld is not in the file: give --original)")
+        screen.print("(-: needs the original's frequencies; what was withheld is not in the file: give --original)")
 
 
 def _figure(value: float | None) -> str:

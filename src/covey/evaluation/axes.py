@@ -14,9 +14,8 @@ import numpy as np
 from covey.arrays import Bits, Floats, Ints, Longs
 from covey.cells import MISSING, first_day, number
 from covey.hierarchy import Interval
-from covey.judge.original import Original, spans
 from covey.judge.released import Released
-from covey.judge.tuples import Cells
+from covey.judge.tuples import Cells, Original, spans
 from covey.schema import Column, Role
 
 
@@ -42,40 +41,40 @@ class Axis:
         """True for numbers and dates, whose neighbours are alike."""
         return self.column.kind != "text"
 
-    def shares(self, chosen: Floats) -> Floats:
-        """For each released label the mean over its places of `chosen`; a label without places gets 0."""
-        total = np.concatenate([[0.0], np.cumsum(chosen)])
+    def shares(self, weights: Floats) -> Floats:
+        """The mean of `weights` over the places of each released label."""
+        total = np.concatenate([[0.0], np.cumsum(weights)])
         size = np.maximum(self.last - self.first + 1, 0)
-        found: Floats = (total[self.first + size] - total[self.first]) / np.maximum(size, 1)
-        return found
+        means: Floats = (total[self.first + size] - total[self.first]) / np.maximum(size, 1)
+        return means
 
     def numbers(self) -> Floats | None:
         """Each place's number (a date is its day); None if the column has text. Missing values are NaN."""
         if self.column.kind == "text":
             return None
         read = _day if self.column.kind == "date" else _number
-        found = np.array([read(value) for value in self.values])
-        return None if np.isnan(found).all() else found
+        values = np.array([read(value) for value in self.values])
+        return None if np.isnan(values).all() else values
 
     def midpoints(self) -> tuple[Floats, Floats] | None:
-        """Numbers per released label (the mean of its places) and per place; missing ones are NaN."""
+        """Numbers per released label (the mean of its places) and per place, or NaN."""
         numbers = self.numbers()
         if numbers is None:
             return None
-        known = np.isfinite(numbers).astype(float)
+        present = np.isfinite(numbers).astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.shares(np.nan_to_num(numbers)) / self.shares(known), numbers
+            return self.shares(np.nan_to_num(numbers)) / self.shares(present), numbers
 
-    def runs(self, most: int, counts: Longs) -> Longs:
-        """Runs of neighbouring places that about as many original rows have, at most `most` of them.
+    def runs(self, limit: int, counts: Longs) -> Longs:
+        """Runs of neighbouring places that about as many original rows have, `limit` at most.
 
         Finer steps than the rows can fill would compare chance, not distributions.
         """
-        if self.width <= most:
+        if self.width <= limit:
             return np.arange(self.width)
         counted = np.bincount(self.original, weights=counts, minlength=self.width)
-        below = np.cumsum(counted) - counted / 2
-        run: Longs = np.minimum((below / max(counted.sum(), 1) * most).astype(np.int64), most - 1)
+        ranks = np.cumsum(counted) - counted / 2
+        run: Longs = np.minimum((ranks / max(counted.sum(), 1) * limit).astype(np.int64), limit - 1)
         return run
 
     def spread(self, run: Longs) -> Floats:
@@ -87,36 +86,46 @@ class Axis:
 
 
 def axes(released: Released, original: Original) -> list[Axis]:
-    """The columns of the release whose values can be compared; plain columns stay as they are and are left out."""
-    found = [_generalized(cells, original) for cells in released.quasi]
-    return [*found, *(_exact(cells, original) for cells in released.sensitive)]
+    """The columns of the release whose values can be compared; plain columns are left out."""
+    generalized = [_generalized(cells, original) for cells in released.quasi]
+    return [*generalized, *(_exact(cells, original) for cells in released.sensitive)]
 
 
 def _generalized(cells: Cells, original: Original) -> Axis:
-    (own,) = original.table.of([cells.column])
-    place = spans(cells, original.table)
-    values = [""] * place.width
-    for label, where in zip(own.labels, place.place.tolist(), strict=True):
-        values[where] = label
+    (source,) = original.table.of([cells.column])
+    stretch = spans(cells, original.table)
+    values = [""] * stretch.width
+    for label, index in zip(source.labels, stretch.place.tolist(), strict=True):
+        values[index] = label
     if not isinstance(cells.column.hierarchy, Interval):
-        seen = [label for label, used in zip(own.labels, _used(own), strict=True) if used]
-        values = list(cells.column.tree(seen).labels[: place.width])
-    return Axis(cells.column, cells.codes, place.place[own.codes], place.first, place.last, place.width, tuple(values))
+        labels = [label for label, used in zip(source.labels, _used(source), strict=True) if used]
+        values = list(cells.column.tree(labels).labels[: stretch.width])
+    return Axis(
+        cells.column,
+        cells.codes,
+        stretch.place[source.codes],
+        stretch.first,
+        stretch.last,
+        stretch.width,
+        tuple(values),
+    )
 
 
-def _used(own: Cells) -> Bits:
-    used = np.zeros(len(own.labels), dtype=bool)
-    used[own.codes] = True
+def _used(cells: Cells) -> Bits:
+    used = np.zeros(len(cells.labels), dtype=bool)
+    used[cells.codes] = True
     return used
 
 
 def _exact(cells: Cells, original: Original) -> Axis:
     """A column that is published as it is: every label is one place."""
-    (own,) = original.table.of([cells.column])
-    place_of = {label: place for place, label in enumerate(_in_order(cells.column, [*cells.labels, *own.labels]))}
-    at = np.array([place_of[label] for label in cells.labels], dtype=np.int32)
-    original_at = np.array([place_of[label] for label in own.labels], dtype=np.int32)
-    return Axis(cells.column, cells.codes, original_at[own.codes], at, at, len(place_of), tuple(place_of))
+    (source,) = original.table.of([cells.column])
+    place_of = {label: index for index, label in enumerate(_in_order(cells.column, [*cells.labels, *source.labels]))}
+    positions = np.array([place_of[label] for label in cells.labels], dtype=np.int32)
+    original_at = np.array([place_of[label] for label in source.labels], dtype=np.int32)
+    return Axis(
+        cells.column, cells.codes, original_at[source.codes], positions, positions, len(place_of), tuple(place_of)
+    )
 
 
 def _in_order(column: Column, labels: Sequence[str]) -> list[str]:
@@ -129,14 +138,14 @@ def _in_order(column: Column, labels: Sequence[str]) -> list[str]:
 
 
 def _number(label: str) -> float:
-    found = number(label)
-    return np.nan if found is None else float(found)
+    value = number(label)
+    return np.nan if value is None else float(value)
 
 
 def _day(label: str) -> float:
-    found = first_day(label)
-    return np.nan if found is None else float(found.toordinal())
+    day = first_day(label)
+    return np.nan if day is None else float(day.toordinal())
 
 
-def sensitive_only(found: Sequence[Axis]) -> list[Axis]:
-    return [axis for axis in found if axis.column.role is Role.SENSITIVE]
+def sensitive_only(columns: Sequence[Axis]) -> list[Axis]:
+    return [axis for axis in columns if axis.column.role is Role.SENSITIVE]

@@ -12,7 +12,7 @@ FILE = "evaluation.json"
 
 
 class QueryErrors(msgspec.Struct, frozen=True):
-    """Relative errors of COUNT queries over so many columns that are true for about this part of the rows."""
+    """Relative errors of COUNT queries over so many columns, at about this selectivity."""
 
     columns: int
     selectivity: float
@@ -56,7 +56,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A mean or a coefficient with its 95% interval, from the original and from the release."""
+    """A mean or a coefficient with its 95% interval, original and released."""
 
     name: str
     original: tuple[float, float, float]  # estimate, low, high
@@ -84,7 +84,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Uniques(msgspec.Struct, frozen=True):
-    """People who are alone in the population with their values, as estimated from a sample's class sizes."""
+    """People who are alone in the population, as estimated from a sample's class sizes."""
 
     sample_uniques: int
     pitman: float | None
@@ -98,7 +98,7 @@ class Uniques(msgspec.Struct, frozen=True):
 
 
 class InPopulation(msgspec.Struct, frozen=True):
-    """The chance of finding a person of whom an attacker knows only that they are in the population."""
+    """The chance of finding a person who is known to be in the population."""
 
     fraction: float
     """The part of the population that is in the release."""
@@ -143,7 +143,7 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 class Evaluation(Shown, msgspec.Struct, frozen=True):
-    """Two questions answered in figures: what is the release good for, and how exposed are people?"""
+    """Figures on what a release is good for and on how exposed people are."""
 
     release: str
     study: str

@@ -34,28 +34,28 @@ def predict(axes: Sequence[Axis], target: str, released: Longs, original: Longs,
     learners = _learners(seed)
     outcome = next((axis for axis in axes if axis.name == target), None)
     if outcome is None:
-        known = ", ".join(repr(axis.name) for axis in axes)
-        raise InputError(f"--target {target}: the release has no such column that can be predicted; it has {known}")
+        names = ", ".join(repr(axis.name) for axis in axes)
+        raise InputError(f"--target {target}: the release has no such column that can be predicted; it has {names}")
     if np.any(outcome.first != outcome.last):
         raise InputError(f"--target {target}: the release generalizes this column; name one that is published as it is")
     draws = np.random.default_rng(seed)
-    held, before = _hold_back(original, draws)
-    after = _without(axes, held, released)
-    given = [axis for axis in axes if axis is not outcome]
-    table = _Table(given, original)
+    held_back, originals = _hold_back(original, draws)
+    published = _without(axes, held_back, released)
+    features = [axis for axis in axes if axis is not outcome]
+    table = _Table(features, original)
     answers = outcome.first[outcome.released], outcome.original
-    common = np.intersect1d(answers[0][after > 0], answers[1][before > 0])
+    common = np.intersect1d(answers[0][published > 0], answers[1][originals > 0])
     if not 2 <= len(common) <= _MOST_VALUES:
         raise InputError(
             f"--target {target}: a prediction needs 2 to {_MOST_VALUES} values that both tables have, here are "
             f"{len(common)}"
         )
-    test = np.flatnonzero((held > 0) & np.isin(answers[1], common))
+    test = np.flatnonzero((held_back > 0) & np.isin(answers[1], common))
     train = [
         _sample(np.where(np.isin(answer, common), counts, 0), draws)
-        for answer, counts in zip(answers, (after, before), strict=True)
+        for answer, counts in zip(answers, (published, originals), strict=True)
     ]
-    tested = table.original(test), answers[1][test], held[test].astype(float)
+    tested = table.original(test), answers[1][test], held_back[test].astype(float)
     learned = [
         (table.released(np.flatnonzero(train[0])), answers[0][train[0] > 0], train[0][train[0] > 0].astype(float)),
         (table.original(np.flatnonzero(train[1])), answers[1][train[1] > 0], train[1][train[1] > 0].astype(float)),
@@ -108,56 +108,56 @@ def _score(name: str, make: Any, learned: list[Learned], tested: Learned) -> Sco
 
 
 def area(chance: Floats, classes: Ints, answer: Ints, weight: Floats) -> float:
-    """The area under the curve; for more than two values the mean over values, one against the rest."""
-    found = []
+    """The area under the curve; for several values the mean, one against the rest."""
+    areas = []
     for column, value in enumerate(classes.tolist()):
         positive = answer == value
         if positive.any() and not positive.all():
-            found.append(_area(chance[:, column], positive.astype(float), weight))
-    return float(np.mean(found)) if found else 0.5
+            areas.append(_area(chance[:, column], positive.astype(float), weight))
+    return float(np.mean(areas)) if areas else 0.5
 
 
 def _area(score: Floats, positive: Floats, weight: Floats) -> float:
     """The chance that a positive row is scored above a negative one, ties counting half."""
-    values, place = np.unique(score, return_inverse=True)
-    up = np.bincount(place, weights=weight * positive, minlength=len(values))
-    down = np.bincount(place, weights=weight * (1 - positive), minlength=len(values))
-    below = np.cumsum(down) - down
-    return float(up @ (below + down / 2) / (up.sum() * down.sum()))
+    values, index = np.unique(score, return_inverse=True)
+    up = np.bincount(index, weights=weight * positive, minlength=len(values))
+    down = np.bincount(index, weights=weight * (1 - positive), minlength=len(values))
+    negatives = np.cumsum(down) - down
+    return float(up @ (negatives + down / 2) / (up.sum() * down.sum()))
 
 
 def _hold_back(original: Longs, draws: np.random.Generator) -> tuple[Longs, Longs]:
     """Counts, for each distinct row, how many are held back and how many are left."""
     rows = int(original.sum())
     number = min(int(rows * _TEST_PART), _MOST_TESTED)
-    chosen = np.repeat(np.arange(len(original)), original)[draws.permutation(rows)[:number]]
-    held = np.bincount(chosen, minlength=len(original)).astype(np.int64)
-    return held, original - held
+    people = np.repeat(np.arange(len(original)), original)[draws.permutation(rows)[:number]]
+    held_back = np.bincount(people, minlength=len(original)).astype(np.int64)
+    return held_back, original - held_back
 
 
-def _without(axes: Sequence[Axis], held: Longs, released: Longs) -> Longs:
+def _without(axes: Sequence[Axis], held_back: Longs, released: Longs) -> Longs:
     """The released rows without one for each person held back."""
-    left = released.copy()
+    remaining = released.copy()
     quasi = [axis for axis in axes if axis.column.role is Role.QUASI]
     secret = sensitive_only(axes)
     narrow = sum(
-        (np.log(np.maximum(axis.last - axis.first + 1, 1))[axis.released] for axis in quasi), np.zeros(len(left))
+        (np.log(np.maximum(axis.last - axis.first + 1, 1))[axis.released] for axis in quasi), np.zeros(len(remaining))
     )
     order = np.argsort(narrow, kind="stable")
     ends = [(axis.first[axis.released[order]], axis.last[axis.released[order]]) for axis in (*secret, *quasi)]
-    for person in np.flatnonzero(held).tolist():
-        fits = left[order] > 0
+    for person in np.flatnonzero(held_back).tolist():
+        fits = remaining[order] > 0
         for axis, (first, last) in zip((*secret, *quasi), ends, strict=True):
-            place = axis.original[person]
-            fits &= (first <= place) & (place <= last)
-        wanted = int(held[person])
+            position = axis.original[person]
+            fits &= (first <= position) & (position <= last)
+        count = int(held_back[person])
         for row in order[fits]:
-            taken = min(wanted, int(left[row]))
-            left[row] -= taken
-            wanted -= taken
-            if not wanted:
+            part = min(count, int(remaining[row]))
+            remaining[row] -= part
+            count -= part
+            if not count:
                 break
-    return left
+    return remaining
 
 
 def _sample(counts: Longs, draws: np.random.Generator) -> Longs:
@@ -168,7 +168,7 @@ def _sample(counts: Longs, draws: np.random.Generator) -> Longs:
 
 
 class _Table:
-    """The other columns of both tables as numbers: per column one block for labels and one for places."""
+    """The other columns of both tables as numbers."""
 
     def __init__(self, axes: Sequence[Axis], counts: Longs) -> None:
         self.blocks = [(axis, *_numbers(axis, counts)) for axis in axes]
@@ -185,17 +185,17 @@ def _numbers(axis: Axis, counts: Longs) -> tuple[Floats, Floats]:
     middle = axis.midpoints()
     if middle is not None:
         return middle[0][:, None], middle[1][:, None]
-    columns = [(np.arange(axis.width) == place).astype(float) for place in _frequent(axis, counts)]
+    columns = [(np.arange(axis.width) == position).astype(float) for position in _frequent(axis, counts)]
     tree = axis.column.hierarchy
     if isinstance(tree, Hierarchy) and axis.width in (tree.leaves, tree.codes, tree.codes + 1):
         for node in range(tree.codes, tree.nodes - 1):
-            below = np.zeros(axis.width)
-            below[tree.first[node] : tree.last[node] + 1] = 1
-            columns.append(below)
-    chosen = columns[:_MOST_INDICATORS]
-    return np.stack([axis.shares(each) for each in chosen], axis=1), np.stack(chosen, axis=1)
+            leaves = np.zeros(axis.width)
+            leaves[tree.first[node] : tree.last[node] + 1] = 1
+            columns.append(leaves)
+    indicators = columns[:_MOST_INDICATORS]
+    return np.stack([axis.shares(indicator) for indicator in indicators], axis=1), np.stack(indicators, axis=1)
 
 
 def _frequent(axis: Axis, counts: Longs) -> list[int]:
     counted = np.bincount(axis.original, weights=counts, minlength=axis.width)
-    return [int(place) for place in np.argsort(-counted, kind="stable")[:_MOST_VALUES]]
+    return [int(position) for position in np.argsort(-counted, kind="stable")[:_MOST_VALUES]]

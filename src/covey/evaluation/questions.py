@@ -7,19 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from covey.errors import InputError
+from covey.evaluation.attacks import disclosure, link
 from covey.evaluation.axes import Axis, axes
-from covey.evaluation.disclosure import disclosure
-from covey.evaluation.distributions import pair_distances, single_distances
+from covey.evaluation.distributions import pair_distances, query_errors, single_distances
 from covey.evaluation.findings import Evaluation, Exposure, InPopulation, Prediction, Uniques, Use
-from covey.evaluation.linkage import link
 from covey.evaluation.population import in_counted_population, in_population, uniques
 from covey.evaluation.prediction import predict
-from covey.evaluation.queries import query_errors
 from covey.evaluation.statistics import means, regression
 from covey.judge.matching import meant
-from covey.judge.original import Original, read_original, read_rows, spans
 from covey.judge.released import Released, read_release
-from covey.judge.tuples import alike
+from covey.judge.tuples import Original, alike, read_original, read_rows, spans
 from covey.sources import Data, connect
 from covey.sources.release import content_hash
 from covey.study import Study, StudyLike
@@ -73,22 +70,22 @@ def evaluate(
 def _use(
     columns: list[Axis], released: Released, against: Original, target: str | None, seed: int, absent: dict[str, str]
 ) -> Use:
-    after, before = released.table.counts, against.table.counts
+    released_rows, original_rows = released.table.counts, against.table.counts
     prediction: Prediction | None = None
     if target is not None:
-        prediction = predict(columns, target, after, before, seed)
+        prediction = predict(columns, target, released_rows, original_rows, seed)
     else:
         absent["use.prediction"] = "no column to predict was named: give --target"
     outcome = target or next((cells.column.name for cells in released.sensitive), columns[-1].name if columns else "")
-    found = regression(columns, outcome, after, before) if len(columns) > 1 else None
-    if found is None:
+    fit = regression(columns, outcome, released_rows, original_rows) if len(columns) > 1 else None
+    if fit is None:
         absent["use.regression"] = f"{outcome!r} is constant, or other columns say each other"
     return Use(
-        queries=query_errors(columns, after, before, seed),
-        single=single_distances(columns, after, before),
-        pairs=pair_distances(columns, after, before),
-        means=means(columns, after, before),
-        regression=found,
+        queries=query_errors(columns, released_rows, original_rows, seed),
+        single=single_distances(columns, released_rows, original_rows),
+        pairs=pair_distances(columns, released_rows, original_rows),
+        means=means(columns, released_rows, original_rows),
+        regression=fit,
         prediction=prediction,
     )
 
@@ -102,18 +99,18 @@ def _risk(
     seed: int,
     absent: dict[str, str],
 ) -> Exposure:
-    around, fraction = _population(released, study, population)
-    before: Uniques | None = None
+    risk, fraction = _population(released, study, population)
+    original_uniques: Uniques | None = None
     if fraction is None:
         absent["risk.population"] = absent["risk.uniques"] = "the population is not known: give --population"
     elif against is not None:
         quasi = against.table.of(study.quasi)
         group, _ = alike([cells.codes for cells in quasi], len(against.table.counts))
-        before = uniques(np.bincount(group, weights=against.table.counts).astype(np.int64), fraction)
+        original_uniques = uniques(np.bincount(group, weights=against.table.counts).astype(np.int64), fraction)
     return Exposure(
-        before=before,
+        before=original_uniques,
         after=None if fraction is None else uniques(released.sizes, fraction),
-        population=around,
+        population=risk,
         disclosure=disclosure(released),
         linkage=None
         if against is None
@@ -136,49 +133,49 @@ def _population(
             )
         return in_population(released.sizes, fraction), fraction
     people = read_rows(connect(population, counted=True), study.quasi)
-    places = [spans(cells, people.table) for cells in released.quasi]
+    stretches = [spans(cells, people.table) for cells in released.quasi]
     if people.table.rows < released.rows:
         raise InputError(f"{people.table.name}: the population has fewer people than the release has rows")
-    found = in_counted_population(released.sizes, meant(released, people.table, places), people.table.rows)
-    return found, found.fraction
+    risk = in_counted_population(released.sizes, meant(released, people.table, stretches), people.table.rows)
+    return risk, risk.fraction
 
 
 def _useful(use: Use | None) -> str:
     """One sentence on what the release is good for."""
     if use is None:
         return "What the release is good for was not measured: that takes the original rows."
-    wide = [each for each in use.queries if each.columns <= 2]
-    middle = float(np.median([each.median for each in wide])) if wide else 0.0
-    said = f"A count over one or two columns is wrong by {middle:.1%} at the median"
+    wide = [errors for errors in use.queries if errors.columns <= 2]
+    middle = float(np.median([errors.median for errors in wide])) if wide else 0.0
+    sentence = f"A count over one or two columns is wrong by {middle:.1%} at the median"
     if use.pairs:
         worst = use.pairs[0]
-        said += (
+        sentence += (
             f"; of pairs of columns {' and '.join(worst.columns)} changed most "
             f"({worst.total_variation:.0%} of the rows would have to move)"
         )
     if use.prediction is not None:
         score = use.prediction.scores[0]
-        said += (
+        sentence += (
             f"; {use.prediction.target} is predicted with an AUC of {score.auc_release:.2f}, "
             f"from the original {score.auc_original:.2f}"
         )
-    return said + "."
+    return sentence + "."
 
 
 def _exposed(risk: Exposure, k: int) -> str:
     """One sentence on how exposed people are."""
     highest = 1 / k if risk.population is None else risk.population.highest
-    among = "among those released" if risk.population is None else "in the population"
-    said = f"A person is found {among} with a chance of {highest:.1%} at most"
+    scope = "among those released" if risk.population is None else "in the population"
+    sentence = f"A person is found {scope} with a chance of {highest:.1%} at most"
     if risk.linkage is not None:
         attack = risk.linkage
-        said += f"; an attack on {attack.tried:,} people picked their own row in {attack.reidentified:.1%} of cases"
-    worst = max(risk.disclosure, key=lambda each: each.guessed - each.guessed_before, default=None)
+        sentence += f"; an attack on {attack.tried:,} people picked their own row in {attack.reidentified:.1%} of cases"
+    worst = max(risk.disclosure, key=lambda secret: secret.guessed - secret.guessed_before, default=None)
     if worst is not None:
-        said += (
+        sentence += (
             f"; from its class {worst.column} is guessed right for {worst.guessed:.0%} of the people "
             f"({worst.guessed_before:.0%} without the release's classes)"
         )
     if worst is not None and worst.homogeneous_rows:
-        said += f", and for {worst.homogeneous_rows:.1%} it is certain"
-    return said + "."
+        sentence += f", and for {worst.homogeneous_rows:.1%} it is certain"
+    return sentence + "."

@@ -29,52 +29,63 @@ class Feature:
 
 
 def features(axes: Sequence[Axis], original: Longs) -> list[Feature]:
-    """Every column as a number: numbers and dates as they are, text as having its most frequent value or not."""
-    found = []
+    """Every column as numbers; a text has its most frequent value or not."""
+    columns = []
     for axis in axes:
         middle = axis.midpoints()
         if middle is not None:
-            found.append(Feature(axis.name, middle[0][axis.released], middle[1][axis.original]))
+            columns.append(Feature(axis.name, middle[0][axis.released], middle[1][axis.original]))
             continue
         frequent = int(np.argmax(np.bincount(axis.original, weights=original, minlength=axis.width)))
-        chosen = (np.arange(axis.width) == frequent).astype(float)
+        values = (np.arange(axis.width) == frequent).astype(float)
         name = f"{axis.name} is {axis.values[frequent] or 'missing'}"
-        found.append(Feature(name, axis.shares(chosen)[axis.released], chosen[axis.original]))
-    return found
+        columns.append(Feature(name, axis.shares(values)[axis.released], values[axis.original]))
+    return columns
 
 
 def means(axes: Sequence[Axis], released: Longs, original: Longs) -> tuple[Estimate, ...]:
     """The mean of every column of numbers."""
     numeric = {axis.name for axis in axes if axis.column.kind == "number"}
     return tuple(
-        compare(each.name, _mean(each.original, original), _mean(each.released, released))
-        for each in features(axes, original)
-        if each.name in numeric
+        compare(feature.name, _mean(feature.original, original), _mean(feature.released, released))
+        for feature in features(axes, original)
+        if feature.name in numeric
     )
 
 
 def regression(axes: Sequence[Axis], outcome: str, released: Longs, original: Longs) -> Regression | None:
-    """Least squares of the outcome on all other columns, each in units of its standard deviation in the original.
+    """Least squares of the outcome on all other columns, in units of standard deviations.
 
     None where nothing is left to explain, or columns say each other.
     """
-    given = features(axes, original)
+    columns = features(axes, original)
     target = [axis.name for axis in axes].index(outcome)
-    others = [place for place in range(len(given)) if place != target and np.nanstd(given[place].original) > 0]
-    if not others or not np.nanstd(given[target].original):
+    predictors = [
+        feature for feature in range(len(columns)) if feature != target and np.nanstd(columns[feature].original) > 0
+    ]
+    if not predictors or not np.nanstd(columns[target].original):
         return None
-    centre = [float(np.nanmean(each.original)) for each in given]
-    scale = [float(np.nanstd(each.original)) or 1.0 for each in given]
-    before = _least_squares(
-        [(each.original - c) / s for each, c, s in zip(given, centre, scale, strict=True)], target, others, original
+    centre = [float(np.nanmean(feature.original)) for feature in columns]
+    scale = [float(np.nanstd(feature.original)) or 1.0 for feature in columns]
+    original_fit = _least_squares(
+        [(feature.original - c) / s for feature, c, s in zip(columns, centre, scale, strict=True)],
+        target,
+        predictors,
+        original,
     )
-    after = _least_squares(
-        [(each.released - c) / s for each, c, s in zip(given, centre, scale, strict=True)], target, others, released
+    release_fit = _least_squares(
+        [(feature.released - c) / s for feature, c, s in zip(columns, centre, scale, strict=True)],
+        target,
+        predictors,
+        released,
     )
-    if before is None or after is None:
+    if original_fit is None or release_fit is None:
         return None
-    named = [given[place].name for place in others]
-    return Regression(given[target].name, tuple(compare(*each) for each in zip(named, before, after, strict=True)))
+    names = [columns[index].name for index in predictors]
+    return Regression(
+        columns[target].name,
+        tuple(compare(*estimate) for estimate in zip(names, original_fit, release_fit, strict=True)),
+    )
 
 
 def compare(name: str, original: Interval, release: Interval) -> Estimate:
@@ -86,26 +97,26 @@ def compare(name: str, original: Interval, release: Interval) -> Estimate:
 
 
 def _mean(values: Floats, counts: Longs) -> Interval:
-    known = np.isfinite(values)
-    weight, seen = counts[known].astype(float), values[known]
+    present = np.isfinite(values)
+    weight, numbers = counts[present].astype(float), values[present]
     rows = weight.sum()
-    mean = float(weight @ seen / rows) if rows else np.nan
-    spread = _NORMAL * float(np.sqrt(weight @ (seen - mean) ** 2 / max(rows - 1, 1) / max(rows, 1)))
+    mean = float(weight @ numbers / rows) if rows else np.nan
+    spread = _NORMAL * float(np.sqrt(weight @ (numbers - mean) ** 2 / max(rows - 1, 1) / max(rows, 1)))
     return mean, mean - spread, mean + spread
 
 
-def _least_squares(columns: list[Floats], target: int, others: list[int], counts: Longs) -> list[Interval] | None:
+def _least_squares(columns: list[Floats], target: int, predictors: list[int], counts: Longs) -> list[Interval] | None:
     """The coefficients with intervals that do not take errors to be alike (White 1980)."""
     table = np.stack(columns, axis=1)
-    known = np.isfinite(table).all(axis=1)
-    weight, rows = counts[known].astype(float), counts[known].sum()
-    design = np.column_stack([np.ones(known.sum()), table[known][:, others]])
+    present = np.isfinite(table).all(axis=1)
+    weight, rows = counts[present].astype(float), counts[present].sum()
+    design = np.column_stack([np.ones(present.sum()), table[present][:, predictors]])
     square = design.T @ (design * weight[:, None])
     if rows <= design.shape[1] or np.linalg.matrix_rank(square) < design.shape[1]:
         return None
     inverse = np.linalg.inv(square)
-    found = inverse @ (design.T @ (weight * table[known][:, target]))
-    residual = table[known][:, target] - design @ found
+    coefficients = inverse @ (design.T @ (weight * table[present][:, target]))
+    residual = table[present][:, target] - design @ coefficients
     middle = design.T @ (design * (weight * residual**2)[:, None])
     error = _NORMAL * np.sqrt(np.diag(inverse @ middle @ inverse) * rows / (rows - design.shape[1]))
-    return [(float(f), float(f - e), float(f + e)) for f, e in zip(found[1:], error[1:], strict=True)]
+    return [(float(f), float(f - e), float(f + e)) for f, e in zip(coefficients[1:], error[1:], strict=True)]

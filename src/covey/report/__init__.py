@@ -4,7 +4,6 @@ The page is made from material that the caller gathers. This package reads no fo
 
 material      what a page is made from
 findings      the judge's verdict, each column's loss, the classes; distribution   each column before and after
-sweep         the loss at other k
 opening, pictures, learned, checking   the sections of the page; page   all of it
 markup        HTML through one door, which escapes; charts   inline SVG; spelling, style
 """

@@ -32,13 +32,13 @@ PATTERNS = tag(
 
 @dataclass(frozen=True)
 class Bar:
-    """One line of a chart: a part of the longest possible bar, and what stands beside it."""
+    """One line of a chart: its label, its bar, and the figure beside it."""
 
     label: str
     part: float
     figure: str
-    before: float | None = None
-    """The hatched bar above it, where there is something to compare with."""
+    hatched: float | None = None
+    """The bar above it, where there is something to compare with."""
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,29 @@ class CurvePoint:
 
 
 def bars(lines: Iterable[Bar], heads: tuple[str, str], *, track: bool = False) -> Markup:
-    """Horizontal bars under a head for the labels and one for the figures; `track` shows how long a bar could be."""
+    """Horizontal bars below two heads; `track` shows how long a bar could be."""
     head = tag("tr", tag("th", heads[0]), tag("td"), tag("th", heads[1], class_="figure"))
     rows = (
-        tag("tr", tag("th", named(each.label), scope="row"), tag("td", _bar(each, track)),
-            tag("td", each.figure, class_="figure"))
-        for each in lines
+        tag("tr", tag("th", named(line.label), scope="row"), tag("td", _bar(line, track)),
+            tag("td", line.figure, class_="figure"))
+        for line in lines
     )  # fmt: skip
     columns = tag("colgroup", tag("col", class_="label"), tag("col"), tag("col", class_="figure"))
     return tag("table", columns, tag("thead", head), tag("tbody", *rows), class_="bars")
 
 
-def legend(before: str, after: str) -> Markup:
+def legend(original: str, release: str) -> Markup:
     """The meaning of hatched and solid bars."""
     hatched = _swatch(tag("rect", x=0.5, y=0.5, width=17, height=10, fill="url(#hatched)", stroke="#333"))
     solid = _swatch(tag("rect", width=18, height=11, fill="#1f4e79"))
-    return tag("p", hatched, f" {before} ", solid, f" {after}", class_="legend")
+    return tag("p", hatched, f" {original} ", solid, f" {release}", class_="legend")
 
 
-def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, said: str) -> Markup:
-    """A falling or rising line over a logarithmic axis from the least to the greatest x, and a marked point."""
-    everything = [*points, here]
-    top = ceiling(max(point.y for point in everything))
-    low, high = (math.log(end(point.x for point in everything)) for end in (min, max))
+def curve(points: Sequence[CurvePoint], focus: CurvePoint, *, x: str, y: str, caption: str) -> Markup:
+    """A line over a logarithmic axis, with one point marked."""
+    all_points = [*points, focus]
+    top = ceiling(max(point.y for point in all_points))
+    low, high = (math.log(end(point.x for point in all_points)) for end in (min, max))
     span = (high - low) or 1.0
 
     def place(point: CurvePoint) -> tuple[float, float]:
@@ -91,13 +91,18 @@ def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, sai
     ends = [place(point) for point in points]
     lines = [line(a, b, class_="curve") for a, b in itertools.pairwise(ends)]
     dots = [tag("circle", cx=f"{a:.2f}%", cy=f"{b:.2f}%", r=3.5, class_="dot") for a, b in ends]
-    across, down = place(here)
+    across, down = place(focus)
     side = "end" if across > (_LEFT + _RIGHT) / 2 else "start"
     mark = tag("circle", cx=f"{across:.2f}%", cy=f"{down:.2f}%", r=7, class_="here")
     rising = bool(points) and points[-1].y > points[0].y
-    below = rising == (side == "start")  # the side of the line on which the words stand clear of it
-    shown = text(
-        across + (-1.6 if side == "end" else 1.6), down, said, side, shift="1.5em" if below else "-.8em", class_="said"
+    lower = rising == (side == "start")  # the side of the line on which the words stand clear of it
+    label = text(
+        across + (-1.6 if side == "end" else 1.6),
+        down,
+        caption,
+        side,
+        shift="1.5em" if lower else "-.8em",
+        class_="said",
     )
     axis = text((_LEFT + _RIGHT) / 2, 100, x, "middle", shift="-.3em")
     return tag(
@@ -107,7 +112,7 @@ def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, sai
         *lines,
         *dots,
         mark,
-        shown,
+        label,
         axis,
         class_="curve",
         role="img",
@@ -118,14 +123,20 @@ def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, sai
 def _bar(line: Bar, track: bool) -> Markup:
     """The bars of one line."""
     parts: list[Markup] = []
-    thick = _THICK if line.before is None else _THIN
-    top = 0 if line.before is None else _THIN + 2
+    thick = _THICK if line.hatched is None else _THIN
+    top = 0 if line.hatched is None else _THIN + 2
     if track:
         parts.append(tag("rect", y=top, width="100%", height=thick, fill="#e6e6e6"))
-    if line.before is not None:
+    if line.hatched is not None:
         parts.append(
             tag(
-                "rect", x=0.5, y=0.5, width=_percent(line.before), height=_THIN - 1, fill="url(#hatched)", stroke="#333"
+                "rect",
+                x=0.5,
+                y=0.5,
+                width=_percent(line.hatched),
+                height=_THIN - 1,
+                fill="url(#hatched)",
+                stroke="#333",
             )
         )
     parts.append(tag("rect", y=top, width=_percent(line.part), height=thick, fill="#1f4e79"))
@@ -147,9 +158,9 @@ def line(start: tuple[float, float], end: tuple[float, float], **style: str | fl
     return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, **style)
 
 
-def text(x: float, y: float, said: str, anchor: str, *, shift: str, class_: str | None = None) -> Markup:
+def text(x: float, y: float, words: str, anchor: str, *, shift: str, class_: str | None = None) -> Markup:
     """Words at a place, in percent of the picture."""
-    return tag("text", said, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor, class_=class_)
+    return tag("text", words, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor, class_=class_)
 
 
 def ceiling(value: float) -> float:
@@ -160,10 +171,10 @@ def ceiling(value: float) -> float:
     return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value * 0.9999)
 
 
-def folded(lines: Sequence[Bar], shown: int, heads: tuple[str, str], what: str, *, track: bool = False) -> Markup:
-    """The first bars, and the others behind a line that opens; nothing is left out of a long chart."""
-    first = bars(lines[:shown], heads, track=track)
-    if len(lines) <= shown:
+def folded(lines: Sequence[Bar], limit: int, heads: tuple[str, str], noun: str, *, track: bool = False) -> Markup:
+    """The first bars, and the others behind a line that opens."""
+    first = bars(lines[:limit], heads, track=track)
+    if len(lines) <= limit:
         return first
-    summary = tag("summary", f"{len(lines) - shown:,} more {what}")
-    return join([first, tag("details", summary, bars(lines[shown:], heads, track=track))])
+    summary = tag("summary", f"{len(lines) - limit:,} more {noun}")
+    return join([first, tag("details", summary, bars(lines[limit:], heads, track=track))])

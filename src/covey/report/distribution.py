@@ -35,8 +35,8 @@ class Bin:
     """Some neighbouring values: their part of the records, and of the release."""
 
     label: str
-    before: float
-    after: float
+    original: float
+    release: float
 
 
 @dataclass(frozen=True)
@@ -50,70 +50,75 @@ class ColumnComparison:
 
 def compare(records: Table, released: Released, release: Data) -> tuple[ColumnComparison, ...]:
     """Every released column that the records have, in the study's order."""
-    known = {cells.column.name: cells for cells in (*released.quasi, *released.sensitive)}
-    plain = [column.published for column in records.study.released if column.name not in known]
-    rows = {name: _counted(cells, released.table) for name, cells in known.items()}
+    judged = {cells.column.name: cells for cells in (*released.quasi, *released.sensitive)}
+    plain = [column.published for column in records.study.released if column.name not in judged]
+    rows = {name: _counted(cells, released.table) for name, cells in judged.items()}
     if plain:
         source = connect(release)
         for column in plain:
             table = tuples(source, [column])
             rows[column.name] = _counted(table.cells[0], table)
-    place = {column.name: position for position, column in enumerate(records.quasi)}
-    carried = {values.column.name: values for values in records.carried}
-    found = []
+    positions = {column.name: position for position, column in enumerate(records.quasi)}
+    exact = {values.column.name: values for values in records.carried}
+    comparisons = []
     for column in records.study.released:
-        if column.name in place:
-            position = place[column.name]
+        if column.name in positions:
+            position = positions[column.name]
             bins = _quasi(column, records.trees[position], records.codes[position], rows[column.name])
-        elif column.name in carried:
-            bins = _carried(carried[column.name], rows[column.name])
+        elif column.name in exact:
+            bins = _carried(exact[column.name], rows[column.name])
         else:
             continue
-        found.append(ColumnComparison(column.name, str(column.role), bins))
-    return tuple(found)
+        comparisons.append(ColumnComparison(column.name, str(column.role), bins))
+    return tuple(comparisons)
 
 
 def compare_own(records: Table, released: Released) -> tuple[tuple[ColumnComparison, ...], int]:
-    """The quasi columns of a party's own people before, and after in the joint release; and how many were followed.
+    """Compares the quasi columns of a party's own people with the joint release.
 
     Nobody knows which rows of a joint release are whose: a person is spread over the classes that fit, by their rows.
     Whoever fits in none was withheld, and is left out on both sides. At most so many people as one can follow quickly.
     """
-    mine = {cells.column.name: cells for cells in released.quasi}
-    shown = [(column, tree, mine[column.name]) for column, tree in zip(records.quasi, records.trees, strict=True)]
+    joint_cells = {cells.column.name: cells for cells in released.quasi}
+    columns = [
+        (column, tree, joint_cells[column.name]) for column, tree in zip(records.quasi, records.trees, strict=True)
+    ]
     ends = []
-    for column, tree, cells in shown:
+    for column, tree, cells in columns:
         stretch = _stretches(column, tree, cells.labels) | {SUPPRESSED: (0, tree.codes - 1)}  # nobody is missing in it
         ends.append(np.array([stretch[label] for label in cells.labels])[cells.codes[released.example]].T)
-    most = min(records.rows, _FOLLOWED)
-    chosen = np.sort(np.random.default_rng(0).choice(records.rows, most, replace=False))
-    parts, fits = np.zeros(released.classes), np.zeros(most, dtype=bool)
-    for start in range(0, most, _AT_ONCE):
-        codes = records.codes[:, chosen[start : start + _AT_ONCE]]
-        inside = np.ones((codes.shape[1], released.classes), dtype=bool)
-        for own, (first, last) in zip(codes, ends, strict=True):
-            inside &= (first <= own[:, None]) & (own[:, None] <= last)
-        rows = inside @ released.sizes
+    followed = min(records.rows, _FOLLOWED)
+    people = np.sort(np.random.default_rng(0).choice(records.rows, followed, replace=False))
+    parts, fits = np.zeros(released.classes), np.zeros(followed, dtype=bool)
+    for start in range(0, followed, _AT_ONCE):
+        codes = records.codes[:, people[start : start + _AT_ONCE]]
+        fitting = np.ones((codes.shape[1], released.classes), dtype=bool)
+        for values, (first, last) in zip(codes, ends, strict=True):
+            fitting &= (first <= values[:, None]) & (values[:, None] <= last)
+        rows = fitting @ released.sizes
         fits[start : start + _AT_ONCE] = rows > 0
-        parts += (inside[rows > 0] / rows[rows > 0, None]).sum(axis=0) * released.sizes
-    found = []
-    for place, (column, tree, cells) in enumerate(shown):
-        often = np.bincount(cells.codes[released.example], weights=parts, minlength=len(cells.labels))
+        parts += (fitting[rows > 0] / rows[rows > 0, None]).sum(axis=0) * released.sizes
+    comparisons = []
+    for position, (column, tree, cells) in enumerate(columns):
+        frequencies = np.bincount(cells.codes[released.example], weights=parts, minlength=len(cells.labels))
         bins = _quasi(
-            column, tree, records.codes[place][chosen[fits]], dict(zip(cells.labels, often.tolist(), strict=True))
+            column,
+            tree,
+            records.codes[position][people[fits]],
+            dict(zip(cells.labels, frequencies.tolist(), strict=True)),
         )
-        found.append(ColumnComparison(column.name, str(column.role), bins))
-    return tuple(found), int(fits.sum())
+        comparisons.append(ColumnComparison(column.name, str(column.role), bins))
+    return tuple(comparisons), int(fits.sum())
 
 
 def _counted(cells: Cells, table: Tuples) -> dict[str, int]:
     """The number of rows with each label of a column."""
-    often = np.bincount(cells.codes, weights=table.counts, minlength=len(cells.labels))
-    return {label: int(rows) for label, rows in zip(cells.labels, often, strict=True)}
+    frequencies = np.bincount(cells.codes, weights=table.counts, minlength=len(cells.labels))
+    return {label: int(rows) for label, rows in zip(cells.labels, frequencies, strict=True)}
 
 
 def _quasi(column: Column, tree: Hierarchy, codes: Ints, released: Mapping[str, float]) -> tuple[Bin, ...]:
-    before = np.bincount(codes, minlength=tree.codes).astype(np.float64)
+    original = np.bincount(codes, minlength=tree.codes).astype(np.float64)
     change = np.zeros(tree.codes + 1)
     strange = 0.0
     stretches = _stretches(column, tree, released)
@@ -124,18 +129,18 @@ def _quasi(column: Column, tree: Hierarchy, codes: Ints, released: Mapping[str, 
         else:
             change[first] += rows / (last - first + 1)
             change[last + 1] -= rows / (last - first + 1)
-    after = np.cumsum(change)[:-1].round(_DIGITS)  # a sum's rounding error is no row
-    bin_of, labels = _bins(tree, before)
+    spread = np.cumsum(change)[:-1].round(_DIGITS)  # a sum's rounding error is no row
+    bin_of, labels = _bins(tree, original)
     return _shares(
         labels,
-        _total(bin_of, before, len(labels)),
-        _total(bin_of, np.maximum(after, 0.0), len(labels)),
+        _total(bin_of, original, len(labels)),
+        _total(bin_of, np.maximum(spread, 0.0), len(labels)),
         strange,
     )
 
 
 def _stretches(column: Column, tree: Hierarchy, labels: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """The leaves that each released label stands for; none for a label of values that the records do not have."""
+    """The leaves that each released label stands for; none for values that the records lack."""
     is_interval = isinstance(column.hierarchy, Interval)
     leaves = [number(leaf) or Decimal(0) for leaf in tree.labels[: tree.leaves]] if is_interval else []
     return {label: _stretch(column, tree, leaves, label) for label in labels}
@@ -152,72 +157,72 @@ def _stretch(column: Column, tree: Hierarchy, leaves: list[Decimal], label: str)
     return int(tree.first[node]), last if node == tree.missing else min(last, tree.leaves - 1)
 
 
-def _bins(tree: Hierarchy, before: Floats) -> tuple[Ints, list[str]]:
-    """Each leaf's bin, and the bins' labels: the finest level that is coarse enough, or else the frequent leaves."""
+def _bins(tree: Hierarchy, original: Floats) -> tuple[Ints, list[str]]:
+    """Each leaf's bin and the bins' labels: a coarse level, or else the frequent leaves."""
     for level in range(tree.height if tree.height else 1):
         nodes = list(dict.fromkeys(tree.up[level].tolist()))
         if len(nodes) <= MOST_BINS + (tree.missing is not None):
-            place = {node: position for position, node in enumerate(nodes)}
-            bin_of = np.array([place[node] for node in tree.up[level].tolist()], dtype=np.int32)
+            positions = {node: position for position, node in enumerate(nodes)}
+            bin_of = np.array([positions[node] for node in tree.up[level].tolist()], dtype=np.int32)
             return bin_of, [tree.labels[node] or NO_VALUE for node in nodes]
-    kept = sorted(np.argsort(-before, kind="stable")[: MOST_BINS - 1].tolist())
-    bin_of = np.full(tree.codes, len(kept), dtype=np.int32)
-    bin_of[kept] = np.arange(len(kept))
-    return bin_of, [*(tree.labels[leaf] or NO_VALUE for leaf in kept), OTHERS]
+    leaves = sorted(np.argsort(-original, kind="stable")[: MOST_BINS - 1].tolist())
+    bin_of = np.full(tree.codes, len(leaves), dtype=np.int32)
+    bin_of[leaves] = np.arange(len(leaves))
+    return bin_of, [*(tree.labels[leaf] or NO_VALUE for leaf in leaves), OTHERS]
 
 
 def _carried(values: Values, released: dict[str, int]) -> tuple[Bin, ...]:
     """A column that is released as it is: by number, or the frequent values."""
-    before = dict(zip(values.labels, values.counts().tolist(), strict=True))
-    labels = list(dict.fromkeys([*before, *released]))
-    bin_of, names = _by_number(labels) or _by_frequency(labels, before)
-    old = np.array([before.get(label, 0) for label in labels], dtype=np.float64)
-    new = np.array([released.get(label, 0) for label in labels], dtype=np.float64)
-    return _shares(names, _total(bin_of, old, len(names)), _total(bin_of, new, len(names)), 0.0)
+    original = dict(zip(values.labels, values.counts().tolist(), strict=True))
+    labels = list(dict.fromkeys([*original, *released]))
+    bin_of, names = _by_number(labels) or _by_frequency(labels, original)
+    old = np.array([original.get(label, 0) for label in labels], dtype=np.float64)
+    published = np.array([released.get(label, 0) for label in labels], dtype=np.float64)
+    return _shares(names, _total(bin_of, old, len(names)), _total(bin_of, published, len(names)), 0.0)
 
 
 def _by_number(labels: Sequence[str]) -> tuple[Ints, list[str]] | None:
-    """Equal steps from the least to the greatest, where all values are numbers and there are many."""
-    known = [number(label) for label in labels if label != MISSING]
-    found = [value for value in known if value is not None]
-    if len(found) <= MOST_BINS or len(found) < len(known):
+    """Equal steps from the least to the greatest, if there are many numbers."""
+    numbers = [number(label) for label in labels if label != MISSING]
+    values = [value for value in numbers if value is not None]
+    if len(values) <= MOST_BINS or len(values) < len(numbers):
         return None
-    low, high = min(found), max(found)
+    low, high = min(values), max(values)
     width = (high - low) / (MOST_BINS - 2)
-    whole = all(value == value.to_integral_value() for value in found)
-    if whole:
+    integral = all(value == value.to_integral_value() for value in values)
+    if integral:
         width = Decimal(math.ceil((high - low + 1) / (MOST_BINS - 2)))
     steps = int((high - low) / width) + 1
-    names = [_span(low + step * width, width, whole) for step in range(steps)] + [NO_VALUE]
-    places = [steps if value is None else min(int((value - low) / width), steps - 1) for value in map(number, labels)]
-    return np.array(places, dtype=np.int32), names
+    names = [_span(low + step * width, width, integral) for step in range(steps)] + [NO_VALUE]
+    bins = [steps if value is None else min(int((value - low) / width), steps - 1) for value in map(number, labels)]
+    return np.array(bins, dtype=np.int32), names
 
 
-def _span(start: Decimal, width: Decimal, whole: bool) -> str:
-    if whole:
+def _span(start: Decimal, width: Decimal, integral: bool) -> str:
+    if integral:
         return spell(start) if width == 1 else f"{spell(start)} to {spell(start + width - 1)}"
     return f"from {float(start):.4g}"
 
 
-def _by_frequency(labels: Sequence[str], before: dict[str, int]) -> tuple[Ints, list[str]]:
+def _by_frequency(labels: Sequence[str], original: dict[str, int]) -> tuple[Ints, list[str]]:
     """The most frequent values, and all others in one bin."""
-    order = sorted(labels, key=lambda label: -before.get(label, 0))
-    kept = order if len(order) <= MOST_BINS else order[: MOST_BINS - 1]
-    place = {label: position for position, label in enumerate(kept)}
-    names = [label or NO_VALUE for label in kept] + ([OTHERS] if len(kept) < len(order) else [])
-    return np.array([place.get(label, len(kept)) for label in labels], dtype=np.int32), names
+    order = sorted(labels, key=lambda label: -original.get(label, 0))
+    frequent = order if len(order) <= MOST_BINS else order[: MOST_BINS - 1]
+    positions = {label: position for position, label in enumerate(frequent)}
+    names = [label or NO_VALUE for label in frequent] + ([OTHERS] if len(frequent) < len(order) else [])
+    return np.array([positions.get(label, len(frequent)) for label in labels], dtype=np.int32), names
 
 
 def _total(bin_of: Ints, rows: Floats, bins: int) -> Floats:
     return np.bincount(bin_of, weights=rows, minlength=bins).astype(np.float64)
 
 
-def _shares(labels: Sequence[str], before: Floats, after: Floats, strange: float) -> tuple[Bin, ...]:
-    """Parts of the whole; a bin for a missing value that nobody has is left out."""
-    old, new = max(float(before.sum()), 1.0), max(float(after.sum()) + strange, 1.0)
+def _shares(labels: Sequence[str], original: Floats, release: Floats, strange: float) -> tuple[Bin, ...]:
+    """Parts of the whole, without a bin for missing values that nobody has."""
+    old, release_total = max(float(original.sum()), 1.0), max(float(release.sum()) + strange, 1.0)
     bins = [
-        Bin(label, float(a) / old, float(b) / new)
-        for label, a, b in zip(labels, before, after, strict=True)
+        Bin(label, float(a) / old, float(b) / release_total)
+        for label, a, b in zip(labels, original, release, strict=True)
         if label != NO_VALUE or a or b
     ]
-    return (*bins, Bin("values that we do not have", 0.0, strange / new)) if strange else tuple(bins)
+    return (*bins, Bin("values that we do not have", 0.0, strange / release_total)) if strange else tuple(bins)

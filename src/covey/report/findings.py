@@ -23,7 +23,7 @@ _SAMPLE, _WORST = 12, 5
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """The loss of one quasi column: LM, and the shares of rows that keep their value or have none left."""
+    """The loss of one quasi column, with the shares of exact and of suppressed rows."""
 
     name: str
     loss: float
@@ -43,7 +43,7 @@ class SizeRange:
 
 @dataclass(frozen=True)
 class ClassShown:
-    """A class of the release: its labels in the quasi columns, its rows, and how far its people share a value."""
+    """A class of the release: its labels, its rows, and the values that its people share."""
 
     labels: tuple[str, ...]
     rows: int
@@ -65,29 +65,31 @@ class ReleaseFindings:
     """By sensitive column: for each class the part of its rows that have the most frequent value."""
 
     def worst(self) -> tuple[ClassShown, ...]:
-        """The classes that tell most about their people: those that share a value most, and then the smallest."""
-        most = np.max([*self.shared.values(), np.zeros(self.released.classes)], axis=0)
-        return tuple(self._shown(place) for place in np.lexsort((self.released.sizes, -most))[:_WORST].tolist())
+        """The classes that tell most: values that most people share, then small classes."""
+        shares = np.max([*self.shared.values(), np.zeros(self.released.classes)], axis=0)
+        return tuple(self._shown(index) for index in np.lexsort((self.released.sizes, -shares))[:_WORST].tolist())
 
-    def _shown(self, place: int) -> ClassShown:
-        row, released = int(self.released.example[place]), self.released
+    def _shown(self, index: int) -> ClassShown:
+        row, released = int(self.released.example[index]), self.released
         labels = tuple(cells.labels[cells.codes[row]] for cells in released.quasi)
-        shared = {name: float(part[place]) for name, part in self.shared.items()}
-        return ClassShown(labels, int(released.sizes[place]), shared)
+        shared = {name: float(part[index]) for name, part in self.shared.items()}
+        return ClassShown(labels, int(released.sizes[index]), shared)
 
     def sample(self) -> list[tuple[str, ...]]:
         """A dozen rows from all over the release, in its quasi and sensitive columns."""
         cells = (*self.released.quasi, *self.released.sensitive)
-        order = np.lexsort([np.argsort(np.argsort(own.labels))[own.codes] for own in reversed(cells)])
+        order = np.lexsort([np.argsort(np.argsort(column.labels))[column.codes] for column in reversed(cells)])
         ends = np.cumsum(self.released.table.counts[order])
-        places = np.linspace(0, ends[-1] - 1, min(_SAMPLE, int(ends[-1])))
-        rows = order[np.searchsorted(ends, places, side="right")]
-        return [tuple(own.labels[own.codes[row]] for own in cells) for row in rows.tolist()]
+        positions = np.linspace(0, ends[-1] - 1, min(_SAMPLE, int(ends[-1])))
+        rows = order[np.searchsorted(ends, positions, side="right")]
+        return [tuple(column.labels[column.codes[row]] for column in cells) for row in rows.tolist()]
 
     def unasked(self) -> tuple[str, ...]:
         """The sensitive columns of which neither l nor t is asked."""
-        asked = {each.column for each in self.verdict.requirements if each.name.startswith(("l (", "t"))}
-        return tuple(name for name in self.shared if name not in asked)
+        protected = {
+            requirement.column for requirement in self.verdict.requirements if requirement.name.startswith(("l (", "t"))
+        }
+        return tuple(name for name in self.shared if name not in protected)
 
 
 def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None = None) -> ReleaseFindings:
@@ -98,33 +100,33 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
     source = connect(release, counted=True)
     released = read_release(source, study, with_plain=False)
     verdict = judge(source, released, study) if verdict is None else verdict
-    costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)
+    costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda cost: -cost.loss)
     shared = {cells.column.name: _shared(cells, released) for cells in released.sensitive}
     return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k), shared)
 
 
 def _shared(cells: Cells, released: Released) -> Floats:
     """For each class the part of its rows that have its most frequent value."""
-    found = histogram(released.class_of, cells.codes, released.table.counts, released.sizes)
-    most = np.zeros(released.classes, dtype=np.int64)
-    np.maximum.at(most, found.klass, found.count)
-    return np.asarray(most / released.sizes, dtype=np.float64)
+    counts = histogram(released.class_of, cells.codes, released.table.counts, released.sizes)
+    largest = np.zeros(released.classes, dtype=np.int64)
+    np.maximum.at(largest, counts.klass, counts.count)
+    return np.asarray(largest / released.sizes, dtype=np.float64)
 
 
 def class_sizes(sizes: Longs, k: int) -> tuple[SizeRange, ...]:
-    """Classes of k to 2k - 1 rows, of 2k to 4k - 1, and so on; and those below k, of which there should be none."""
+    """Classes of k to 2k - 1 rows, of 2k to 4k - 1 and so on, and below k."""
     step = np.floor(np.log2(np.maximum(sizes / k, 0.5))).astype(np.int64)
     step = np.where(sizes < k, -1, step)
-    found = []
-    for own in np.unique(step).tolist():
-        chosen = sizes[step == own]
-        least, most = (1, k - 1) if own < 0 else (k << own, (k << (own + 1)) - 1)
-        found.append(SizeRange(least, most, len(chosen), int(chosen.sum())))
-    return tuple(found)
+    ranges = []
+    for exponent in np.unique(step).tolist():
+        members = sizes[step == exponent]
+        low, high = (1, k - 1) if exponent < 0 else (k << exponent, (k << (exponent + 1)) - 1)
+        ranges.append(SizeRange(low, high, len(members), int(members.sum())))
+    return tuple(ranges)
 
 
 def risk_before(records: Table) -> Risks:
-    """The risks if the records were published as they are; rows that look alike hide each other even then."""
+    """The risks if the records were published as they are; equal rows hide each other."""
     class_of, first = records.distinct()
     sizes = np.bincount(class_of, minlength=len(first)).astype(np.int64)
     return judge_risk(sizes, records.study.privacy.k, None)

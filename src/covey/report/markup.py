@@ -29,7 +29,7 @@ def text(content: str) -> Markup:
 
 
 def tag(name: str, /, *children: str, **attributes: str | float | None) -> Markup:
-    """An element; `class_` stands for class, an underscore for a hyphen, None for an attribute that is not there."""
+    """An element; `class_` is class, an underscore a hyphen, and None no attribute."""
     spelled = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_printable(str(value)))}"'
         for key, value in attributes.items()
@@ -46,7 +46,7 @@ def join(parts: Iterable[str], between: str = "") -> Markup:
 
 
 def named(name: str) -> Markup:
-    """A name that someone else chose, in a direction of its own, cut where it is too long to be one."""
+    """A name that someone else chose, in a direction of its own, cut if it is long."""
     return tag("bdi", name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…")
 
 

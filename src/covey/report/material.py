@@ -16,7 +16,7 @@ from covey.table import Table
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """The sentences of a ledger: what each party could learn in one session, and how the session ended."""
+    """The sentences of a ledger: what each party could learn, and how the session ended."""
 
     outcome: str = ""
     learned: list[str] = []

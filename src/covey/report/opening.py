@@ -25,7 +25,7 @@ class Answer:
 
 
 def answer(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Answer:
-    """May it be released? No if anything that can be checked is wrong; yes only if the judge has said so."""
+    """The answer: no if a check fails, yes only if the judge has said so."""
     summary = material.summary
     if summary is None:
         outcome = material.ledger.outcome if material.ledger is not None else ""
@@ -34,9 +34,9 @@ def answer(material: Material, findings: ReleaseFindings | None, unreadable: str
         return Answer(
             "unknown", "Not here", "The run is finished; the release went to others and is not in this folder."
         )
-    wrong = list(_wrong(material, findings, unreadable))
-    if wrong:
-        return Answer("no", "No", "Do not publish this.", tuple(wrong))
+    faults = list(_wrong(material, findings, unreadable))
+    if faults:
+        return Answer("no", "No", "Do not publish this.", tuple(faults))
     if material.release is None:
         return Answer("unknown", "Not judged", "The release is not in this folder, so that there is nothing to judge.")
     if findings is None:
@@ -56,15 +56,17 @@ def _cautions(findings: ReleaseFindings) -> Iterator[str]:
     """A caution for each sensitive column that the study protects by nothing but k."""
     for name in findings.unasked():
         part, sizes = findings.shared[name], findings.released.sizes
-        whole = part == 1
-        if whole.any():
-            classes = spelling.plural(int(whole.sum()), "class", "classes")
-            found = f"in {classes} with {spelling.plural(int(sizes[whole].sum()), 'row')} all people share one value"
+        uniform = part == 1
+        if uniform.any():
+            classes = spelling.plural(int(uniform.sum()), "class", "classes")
+            consequence = (
+                f"in {classes} with {spelling.plural(int(sizes[uniform].sum()), 'row')} all people share one value"
+            )
         else:
-            found = f"in one class {spelling.share(float(part.max()))} of the people share one value"
+            consequence = f"in one class {spelling.share(float(part.max()))} of the people share one value"
         yield (
             f"Caution: the study asks no l and no t of the sensitive column {name}, so that a class may tell the value "
-            f"of everyone in it: {found}."
+            f"of everyone in it: {consequence}."
         )
 
 
@@ -94,15 +96,17 @@ def _why_not(study: Study | None) -> str:
 
 def opening(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Markup:
     """The title, the answer, the figures, and who took part."""
-    given = answer(material, findings, unreadable)
+    result = answer(material, findings, unreadable)
     reasons = (
-        listed(given.reasons) if len(given.reasons) > 1 else join(tag("p", each) for each in given.reasons if each)
+        listed(result.reasons)
+        if len(result.reasons) > 1
+        else join(tag("p", reason) for reason in result.reasons if reason)
     )
     box = tag(
         "div",
-        tag("div", given.word, class_="word"),
-        tag("div", tag("p", tag("strong", given.sentence)), reasons),
-        class_=f"answer {given.kind}",
+        tag("div", result.word, class_="word"),
+        tag("div", tag("p", tag("strong", result.sentence)), reasons),
+        class_=f"answer {result.kind}",
     )
     summary = material.summary
     parts = [
@@ -143,8 +147,8 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
         columns = join([named(name) for name in counted.columns], ", ") if counted.columns else "in no column"
         yield _tile("rows that one cell singles out", spelling.count(counted.one), columns)
         pair = counted.pairs[0].columns if counted.pairs else []
-        most = join(["most by ", join([named(name) for name in pair], " and ")]) if pair else "no pair of columns"
-        yield _tile("rows that two cells single out", spelling.count(counted.two), most)
+        remark = join(["most by ", join([named(name) for name in pair], " and ")]) if pair else "no pair of columns"
+        yield _tile("rows that two cells single out", spelling.count(counted.two), remark)
     k = summary.k_reached if verdict is None else verdict.k
     if k is not None:
         yield _tile("k, smallest class", spelling.count(k), f"asked: {summary.k}")
@@ -155,10 +159,10 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
             "the fewest of others' records in a class where a party sees some",
         )
     yield from _diversity(summary, findings)
-    shown = verdict is None or verdict.answer
-    if shown and summary.kept is not None:
+    publishable = verdict is None or verdict.answer
+    if publishable and summary.kept is not None:
         yield _tile("kept", spelling.loss(summary.kept), "of the columns that could be published; 1 is all")
-    lm = summary.loss.get("lm") if shown else None
+    lm = summary.loss.get("lm") if publishable else None
     if lm is not None:
         yield _tile("loss (LM) of the quasi columns", spelling.loss(lm), "0 is untouched, 1 is all gone")
     if summary.rows is not None:
@@ -177,15 +181,21 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
 
 def _diversity(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Markup]:
     """l as the judge found it, in the column where it is least."""
-    asked = "not asked" if summary.l is None else f"asked: {spelling.level(summary.l)}"
-    reached, where = summary.l_reached, ""
+    request = "not asked" if summary.l is None else f"asked: {spelling.level(summary.l)}"
+    value, column_name = summary.l_reached, ""
     if findings is not None and findings.verdict.diversity:
-        kinds = {each.column: each for each in findings.verdict.requirements if each.name.startswith("l (")}
-        found = [(each.reached, column) for column, each in kinds.items() if each.reached is not None]
-        least = min(found) if found else min((each.frequency, each.column) for each in findings.verdict.diversity)
-        reached, where = least[0], f" ({least[1]})"
-    if reached is not None:
-        yield _tile("l, diversity", spelling.level(reached), join([asked, named(where)]))
+        kinds = {
+            requirement.column: requirement
+            for requirement in findings.verdict.requirements
+            if requirement.name.startswith("l (")
+        }
+        levels = [
+            (requirement.reached, column) for column, requirement in kinds.items() if requirement.reached is not None
+        ]
+        lowest = min(levels) if levels else min((entry.frequency, entry.column) for entry in findings.verdict.diversity)
+        value, column_name = lowest[0], f" ({lowest[1]})"
+    if value is not None:
+        yield _tile("l, diversity", spelling.level(value), join([request, named(column_name)]))
 
 
 def _of_all(summary: Summary, findings: ReleaseFindings | None) -> str:
@@ -194,11 +204,19 @@ def _of_all(summary: Summary, findings: ReleaseFindings | None) -> str:
     return f"{spelling.share(summary.suppressed_cells / (summary.rows * len(findings.columns)))} of the quasi cells"
 
 
-def _tile(name: str, value: str, more: str) -> Markup:
+def _tile(name: str, value: str, remark: str) -> Markup:
     return tag(
-        "div", tag("div", name, class_="name"), tag("div", value, class_="value"), tag("div", more, class_="more"),
+        "div", tag("div", name, class_="name"), tag("div", value, class_="value"), tag("div", remark, class_="more"),
         class_="tile",
     )  # fmt: skip
+
+
+def _cheating(summary: Summary) -> str:
+    """The study's choice, and how likely it was that a party passed all checks."""
+    if summary.cheating != "detect":
+        return "would not have been caught"
+    bits = summary.soundness_bits
+    return "would have been stopped" if bits is None else f"would have been stopped, but for a chance of 2^-{bits}"
 
 
 def _facts(material: Material) -> Markup:
@@ -211,8 +229,11 @@ def _facts(material: Material) -> Markup:
         if summary.row_counts:
             stated = [join([named(name), f" {spelling.count(rows)}"]) for name, rows in summary.row_counts.items()]
             facts.append(("rows, as each signed", join(stated, ", ")))
-        how = f"protocol {summary.protocol}" if summary.protocol else f"algorithm {summary.algorithm}"
-        facts.append(("made by", how + (f", {summary.partition} partition" if summary.partition else "")))
+        method = f"protocol {summary.protocol}" if summary.protocol else f"algorithm {summary.algorithm}"
+        facts.append(("made by", method + (f", {summary.partition} partition" if summary.partition else "")))
+        if summary.computing:
+            facts.append(("computed by", join([named(name) for name in summary.computing], ", ")))
+            facts.append(("a computing party that cheats", _cheating(summary)))
         if summary.parties:
             facts.append(("signed by", _signed(material)))
         if summary.release_sha256 is not None:
@@ -227,12 +248,12 @@ def _facts(material: Material) -> Markup:
 
 
 def _signed(material: Material) -> str:
-    found = material.signatures
-    if found is None:
+    signatures = material.signatures
+    if signatures is None:
         return "nobody: there is no certificate in this folder"
-    if found.wrong:
+    if signatures.wrong:
         return "the signatures do not hold"
-    signers = join([named(name) for name in found.release or found.run], ", ")
-    what = "the run and the release" if found.release else "the run"
-    checked = f"not checked: {found.unchecked}" if found.unchecked else "all signatures hold"
-    return join([signers, f" ({what}; {checked})"])
+    signers = join([named(name) for name in signatures.release or signatures.run], ", ")
+    subject = "the run and the release" if signatures.release else "the run"
+    checked = f"not checked: {signatures.unchecked}" if signatures.unchecked else "all signatures hold"
+    return join([signers, f" ({subject}; {checked})"])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from covey.errors import InputError
+import numpy as np
+
+from covey.anonymizers import ALGORITHMS, anonymize
+from covey.anonymizers.build import build, figures
+from covey.anonymizers.explain import LITTLE
+from covey.errors import InputError, Unmet
 from covey.judge import Verdict
 from covey.report import pictures, spelling
 from covey.report.charts import PATTERNS, CurvePoint
@@ -17,9 +22,9 @@ from covey.report.markup import Markup, join, listed, named, prose, tag
 from covey.report.material import Material
 from covey.report.opening import opening
 from covey.report.sections import checking, evaluated, learned
-from covey.report.sweep import loss_by_k
 from covey.sources import Data
 from covey.summary import Summary
+from covey.table import Table
 
 FILE = "report.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -64,7 +69,7 @@ def _look(material: Material, verdict: Verdict | None) -> _Looked:
 
 
 def _unplaced(sentence: str, release: Data) -> str:
-    """A page may go elsewhere: it does not say where on this machine it was made."""
+    """The sentence without the folder: a page does not tell where it was made."""
     return sentence.replace(str(release), release.name) if isinstance(release, Path) else sentence
 
 
@@ -75,14 +80,14 @@ def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -
     sample: int | None = None
     quasi = [cells.column.name for cells in findings.released.quasi]
     heads = [*quasi, *(cells.column.name for cells in findings.released.sensitive)]
-    before = None if records is None or not records.trees else risk_before(records)
+    risks_before = None if records is None or not records.trees else risk_before(records)
     may = findings.verdict.answer
     parts = [
         pictures.rows(heads, findings.sample(), findings.released.rows),
         pictures.losses(findings.columns) if may else Markup(""),
         pictures.classes(findings.sizes, k),
         pictures.worst(quasi, findings.worst()),
-        pictures.risks(findings.verdict.risk, before, k),
+        pictures.risks(findings.verdict.risk, risks_before, k),
     ]
     if records is not None and material.release is not None:
         if summary.parties:
@@ -94,13 +99,13 @@ def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -
             )
             parts.append(pictures.changes(columns, "our own people", "the same people in the release", note))
         else:
-            left = (
+            withheld = (
                 f"{spelling.plural(summary.withheld, 'withheld row')} stand in the original only."
                 if summary.withheld
                 else ""
             )
             columns = compare(records, findings.released, material.release)
-            parts.append(pictures.changes(columns, "the original", "the release", left))
+            parts.append(pictures.changes(columns, "the original", "the release", withheld))
             points, sample = loss_by_k(records, k, summary.algorithm or "") if may else ((), None)
             parts.append(pictures.by_k(points, summary, sample))
     waits = (
@@ -150,7 +155,7 @@ def _title(material: Material) -> str:
 
 
 def document(title: str, body: Markup, style: str = "") -> str:
-    """A whole page in our style, and more of it where it needs some; it loads nothing and runs nothing."""
+    """A whole page in our style; it loads nothing and runs nothing."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -166,3 +171,47 @@ def document(title: str, body: Markup, style: str = "") -> str:
 @cache
 def _style() -> str:
     return "\n" + Path(__file__).with_name("style.css").read_text()
+
+
+_ASKED = (2, 5, 10, 20, 50)
+_SECONDS = 0.5  # that a single search may be expected to take
+_SAMPLES = (20_000, 5_000, 2_000, 1_000, 500)
+
+
+def loss_by_k(records: Table, k: int, algorithm: str) -> tuple[tuple[CurvePoint, ...], int | None]:
+    """LM at a few k, with the rows of the sample, or None for all rows.
+
+    Nothing where no other k is feasible. The release's own algorithm searches: it is compiled already, and its losses
+    can be compared.
+    """
+    if algorithm not in ALGORITHMS:
+        return (), None
+    searcher = ALGORITHMS[algorithm]
+    sizes = [records.rows, *(size for size in _SAMPLES if size < records.rows)]
+    for size in sizes:
+        sample = records if size == records.rows else _sample(records, size)
+        if size == sizes[-1] or searcher.seconds(build(sample, k=min(*_ASKED, k)).problem) <= _SECONDS:
+            break
+    return _search(sample, k, algorithm), None if sample is records else sample.rows
+
+
+def _sample(records: Table, size: int) -> Table:
+    indices = np.random.default_rng(0).choice(records.rows, size, replace=False)
+    return records.select(np.sort(indices).astype(np.int64))
+
+
+def _search(records: Table, k: int, algorithm: str) -> tuple[CurvePoint, ...]:
+    """LM at a few k of these rows, by little effort."""
+    searcher = ALGORITHMS[algorithm]
+    points = []
+    for other_k in sorted({*_ASKED, k}):
+        if other_k * 2 > records.rows:
+            continue
+        built = build(records, k=other_k)
+        lenient = replace(built.problem, suppression=1.0)
+        try:
+            partition = anonymize(lenient, algorithm, budget=LITTLE if searcher.budget else None)
+        except (Unmet, InputError):
+            continue
+        points.append(CurvePoint(other_k, figures(built, partition).loss.lm))
+    return tuple(points) if len(points) > 2 else ()

@@ -38,22 +38,22 @@ def learned(material: Material) -> Markup:
 
 
 def _table(facts: Sequence[Fact], us: str | None) -> Markup:
-    """Every fact, and who learned it; where we are one of the parties, we and the others."""
-    everyone = list(dict.fromkeys(name for fact in facts for name in fact.learned_by))
-    others = [name for name in everyone if name != us]
-    if not others:
+    """Every fact once, with a column for us and one for the others."""
+    learners = list(dict.fromkeys(name for fact in facts for name in fact.learned_by))
+    peers = [name for name in learners if name != us]
+    if not peers:
         return tag("p", "Nothing: the parties had not met.")
     columns: list[tuple[str, Callable[[Fact], Markup]]] = [
-        ("by whom", lambda fact: _who(fact, everyone, "every party"))
+        ("by whom", lambda fact: _who(fact, learners, "every party"))
     ]
     if us is not None:
-        ours = ("we learned", lambda fact: tag("span", "yes" if us in fact.learned_by else _NOBODY))
-        all_ = {1: "yes", 2: "both"}.get(len(others), f"all {len(others)}")
-        columns = [ours, ("the others learned", lambda fact: _who(fact, others, all_))]
+        our_column = ("we learned", lambda fact: tag("span", "yes" if us in fact.learned_by else _NOBODY))
+        all_ = {1: "yes", 2: "both"}.get(len(peers), f"all {len(peers)}")
+        columns = [our_column, ("the others learned", lambda fact: _who(fact, peers, all_))]
     head = tag("tr", tag("th", "what"), *(tag("th", name) for name, _ in columns))
     rows = []
-    for about, of_topic in itertools.groupby(facts, key=lambda fact: fact.about):
-        rows.append(tag("tr", tag("th", about, colspan=1 + len(columns), class_="topic")))
+    for topic, of_topic in itertools.groupby(facts, key=lambda fact: fact.about):
+        rows.append(tag("tr", tag("th", topic, colspan=1 + len(columns), class_="topic")))
         rows += [
             tag("tr", tag("td", rounded(fact.fact)), *(tag("td", cell(fact)) for _, cell in columns))
             for fact in of_topic
@@ -64,47 +64,49 @@ def _table(facts: Sequence[Fact], us: str | None) -> Markup:
     ])  # fmt: skip
 
 
-def _who(fact: Fact, among: Sequence[str], everyone: str) -> Markup:
+def _who(fact: Fact, parties: Sequence[str], label: str) -> Markup:
     """The parties that learned it: a word for all, else their names."""
-    names = [name for name in fact.learned_by if name in among]
-    if len(names) == len(among):
-        return tag("span", everyone)
+    names = [name for name in fact.learned_by if name in parties]
+    if len(names) == len(parties):
+        return tag("span", label)
     return join([named(name) for name in names], ", ") if names else tag("span", _NOBODY)
 
 
 _SHOWN = 6
 
 
-def evaluated(found: Evaluation) -> list[Markup]:
+def evaluated(evaluation: Evaluation) -> list[Markup]:
     """The sections; each begins with its verdict in one sentence."""
-    use = () if found.use is None else tuple(_use(found.use))
+    use = () if evaluation.use is None else tuple(_use(evaluation.use))
     return [
-        join([tag("h2", "What it is good for"), tag("p", prose(found.useful)), *use]),
-        join([tag("h2", "How exposed people are"), tag("p", prose(found.exposed)), *_risk(found.risk)]),
+        join([tag("h2", "What it is good for"), tag("p", prose(evaluation.useful)), *use]),
+        join([tag("h2", "How exposed people are"), tag("p", prose(evaluation.exposed)), *_risk(evaluation.risk)]),
     ]
 
 
 def _use(use: Use) -> Iterator[Markup]:
     errors = [
-        Bar(_asked(each.columns, each.selectivity), each.median, f"{each.median:.1%}; {each.percentile_95:.0%}")
-        for each in use.queries
+        Bar(_asked(query.columns, query.selectivity), query.median, f"{query.median:.1%}; {query.percentile_95:.0%}")
+        for query in use.queries
     ]
     yield bars(errors, ("a count over", "median error; 95th percentile"), track=True)
-    moved = [
-        Bar(" and ".join(each.columns), each.total_variation, f"{each.total_variation:.1%}")
-        for each in (*use.single, *use.pairs)
+    distances = [
+        Bar(" and ".join(distance.columns), distance.total_variation, f"{distance.total_variation:.1%}")
+        for distance in (*use.single, *use.pairs)
     ]
-    moved.sort(key=lambda bar: -bar.part)
+    distances.sort(key=lambda bar: -bar.part)
     yield tag("p", "Distributions: the part of the rows that would have to move.", class_="note")
-    yield folded(moved, _SHOWN, ("columns", "moved"), "columns and pairs", track=True)
+    yield folded(distances, _SHOWN, ("columns", "moved"), "columns and pairs", track=True)
     if use.prediction is not None:
         task = use.prediction
         scores = [
-            Bar(each.model, each.auc_release, f"{each.auc_release:.2f}; {each.auc_original:.2f}", each.auc_original)
-            for each in task.scores
+            Bar(
+                score.model, score.auc_release, f"{score.auc_release:.2f}; {score.auc_original:.2f}", score.auc_original
+            )
+            for score in task.scores
         ]
-        said = f"Predicting {task.target}: the area under the curve on {task.tested_on:,} rows held back."
-        yield tag("p", said, class_="note")
+        caption = f"Predicting {task.target}: the area under the curve on {task.tested_on:,} rows held back."
+        yield tag("p", caption, class_="note")
         yield legend("trained on the original", "trained on the release")
         yield bars(scores, ("model", "release; original"), track=True)
 
@@ -115,13 +117,15 @@ def _asked(columns: int, selectivity: float) -> str:
 
 def _risk(risk: Exposure) -> Iterator[Markup]:
     if risk.before is not None and risk.after is not None:
-        before, after = risk.before.share, risk.after.share
+        original, release = risk.before.share, risk.after.share
         yield tag("p", "People who are alone with their values in the population, as estimated.", class_="note")
         yield legend("in the original", "in the release")
-        yield bars([Bar("unique", after, f"{after:.2%}; {before:.2%}", before)], ("", "release; original"), track=True)
+        yield bars(
+            [Bar("unique", release, f"{release:.2%}; {original:.2%}", original)], ("", "release; original"), track=True
+        )
     guesses = [
-        Bar(each.column, each.guessed, f"{each.guessed:.0%}; {each.guessed_before:.0%}", each.guessed_before)
-        for each in risk.disclosure
+        Bar(secret.column, secret.guessed, f"{secret.guessed:.0%}; {secret.guessed_before:.0%}", secret.guessed_before)
+        for secret in risk.disclosure
     ]
     if guesses:
         yield tag("p", "A member's value guessed right from its class.", class_="note")
@@ -178,21 +182,32 @@ def _commands(material: Material, summary: Summary) -> Iterator[tuple[str, str]]
         yield "This page again, with the original data beside the release:", "covey report . --data DATA"
 
 
-def _requirements(found: tuple[Requirement, ...]) -> Markup:
+def _requirements(requirements: tuple[Requirement, ...]) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("td", each.name, *([" of ", named(each.column)] if each.column is not None else []), each.detail),
-            tag("td", f"{each.bound} {each.asked:.6g}"),
-            tag("td", "-" if each.reached is None else f"{each.reached:.6g}"),
-            tag("td", "met" if each.met else tag("strong", "not met")),
+            tag(
+                "td",
+                requirement.name,
+                *([" of ", named(requirement.column)] if requirement.column is not None else []),
+                requirement.detail,
+            ),
+            tag("td", f"{requirement.bound} {requirement.asked:.6g}"),
+            tag("td", "-" if requirement.reached is None else f"{requirement.reached:.6g}"),
+            tag("td", "met" if requirement.met else tag("strong", "not met")),
         )
-        for each in found
+        for requirement in requirements
     ]
     head = tag("tr", *(tag("th", name) for name in ("what", "asked", "found", "")))
     return tag("table", tag("thead", head), tag("tbody", *rows), class_="facts")
 
 
 def _fingerprints(material: Material) -> Markup:
-    found = {} if material.signatures is None else material.signatures.fingerprints
-    return tag("dl", *(join([tag("dt", named(name)), tag("dd", tag("code", own))]) for name, own in found.items()))
+    fingerprints = {} if material.signatures is None else material.signatures.fingerprints
+    return tag(
+        "dl",
+        *(
+            join([tag("dt", named(name)), tag("dd", tag("code", fingerprint))])
+            for name, fingerprint in fingerprints.items()
+        ),
+    )

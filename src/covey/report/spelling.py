@@ -15,7 +15,7 @@ def count(value: float) -> str:
 
 
 def share(part: float) -> str:
-    """A part of a whole in percent; what is there never reads as nothing, and what is not all never as all."""
+    """A part of a whole in percent, never rounded to nothing or to all."""
     if 0 < part < 0.001:
         return "<0.1%"
     if 0.999 < part < 1:
@@ -29,7 +29,7 @@ def loss(value: float) -> str:
 
 
 def level(value: float) -> str:
-    """A k or an l, rounded down: it must never read as more than it is."""
+    """A k or an l, rounded down."""
     return f"{int(value):,}" if float(value).is_integer() else f"{int(value * 100) / 100:,.2f}"
 
 

@@ -31,22 +31,22 @@ from covey.ui.look import FEW
 _SAMPLE, _NAMED = 6, 3
 
 
-class ShownClass(msgspec.Struct, frozen=True):
+class ShownClass(msgspec.Struct, frozen=True, rename={"originals": "before"}):
     """A class, before and after."""
 
     rows: int
     labels: list[str]
-    before: list[str]
+    originals: list[str]
     """By column, in words: the rows of the original that fit it."""
 
 
-class Examined(msgspec.Struct, frozen=True):
+class Examined(msgspec.Struct, frozen=True, rename={"risk_before": "before"}):
     """The figures of one release."""
 
     answer: bool
     risk: Risk
     """Of a stranger who knows that the person is in the release."""
-    before: Risk
+    risk_before: Risk
     columns: list[ColumnLoss]
     sizes: list[SizeRange]
     quasi: list[str]
@@ -57,49 +57,49 @@ def look(folder: Path, data: str) -> Examined:
     """Looks at the release in a folder, beside the data that it was made of."""
     study = Study.load(folder / "study.toml")
     summary = Summary.read(folder / FILE) or Summary()
-    found = examine(folder / "release.csv", study, summary.withheld)
+    findings = examine(folder / "release.csv", study, summary.withheld)
     columns = study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     records = table.build(table.read_source(connect(data), columns), study)
     return Examined(
-        answer=found.verdict.answer,
-        risk=found.verdict.risk.prosecutor,
-        before=risk_before(records).prosecutor,
-        columns=list(found.columns),
-        sizes=list(found.sizes),
+        answer=findings.verdict.answer,
+        risk=findings.verdict.risk.prosecutor,
+        risk_before=risk_before(records).prosecutor,
+        columns=list(findings.columns),
+        sizes=list(findings.sizes),
         quasi=[column.name for column in records.quasi],
-        sample=_sample(found, records),
+        sample=_sample(findings, records),
     )
 
 
-def _sample(found: ReleaseFindings, records: Table) -> list[ShownClass]:
+def _sample(findings: ReleaseFindings, records: Table) -> list[ShownClass]:
     """A few classes from all over the release, small and large."""
-    released = found.released
+    released = findings.released
     order = np.argsort(released.sizes, kind="stable")
-    chosen = order[np.unique(np.linspace(0, len(order) - 1, _SAMPLE).astype(int))]
+    indices = order[np.unique(np.linspace(0, len(order) - 1, _SAMPLE).astype(int))]
     names = [cells.column.name for cells in released.quasi]
-    shown = []
-    for place in chosen.tolist():
-        row = int(released.example[place])
+    classes = []
+    for index in indices.tolist():
+        row = int(released.example[index])
         labels = dict(zip(names, (cells.labels[cells.codes[row]] for cells in released.quasi), strict=True))
         fits = np.ones(records.rows, dtype=bool)
         for column, tree, codes in zip(records.quasi, records.trees, records.codes, strict=True):
             node = tree.node(labels[column.name])
             if node is not None:
                 fits &= (codes >= tree.first[node]) & (codes <= tree.last[node])
-        before = [_words(tree.labels, codes[fits]) for tree, codes in zip(records.trees, records.codes, strict=True)]
+        originals = [_words(tree.labels, codes[fits]) for tree, codes in zip(records.trees, records.codes, strict=True)]
         in_order = [labels[column.name] or NO_VALUE for column in records.quasi]
-        shown.append(ShownClass(int(released.sizes[place]), in_order, before))
-    return shown
+        classes.append(ShownClass(int(released.sizes[index]), in_order, originals))
+    return classes
 
 
 def _words(labels: Sequence[str], codes: Ints) -> str:
-    """The values of some rows in words: named are those that ten rows or more have."""
+    """The values of some rows in words; only values of ten rows or more are named."""
     values, counts = np.unique(codes, return_counts=True)
-    often = sorted(zip(counts.tolist(), values.tolist(), strict=True), reverse=True)
-    named = [f"{labels[value] or NO_VALUE} ({count:,})" for count, value in often[:_NAMED] if count >= FEW]
-    rest = len(often) - len(named)
-    more = [plural(rest, "value" if not named else "more value")] if rest else []
-    return ", ".join([*named, *more])
+    frequent = sorted(zip(counts.tolist(), values.tolist(), strict=True), reverse=True)
+    names = [f"{labels[value] or NO_VALUE} ({count:,})" for count, value in frequent[:_NAMED] if count >= FEW]
+    remainder = len(frequent) - len(names)
+    tail = [plural(remainder, "value" if not names else "more value")] if remainder else []
+    return ", ".join([*names, *tail])
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -37,16 +37,16 @@ WORDS: dict[State, str] = {
 }
 
 
-class JobFile(msgspec.Struct, frozen=True):
-    """The description of a job: each command is run from the workbench's folder, as long as the ones before succeed."""
+class JobFile(msgspec.Struct, frozen=True, rename={"subject": "about", "moment": "made"}):
+    """The description of a job: commands that run one after the other."""
 
     kind: str
     title: str
-    about: str
+    subject: str
     """The table, study or folder that it is about."""
     commands: list[list[str]]
     folder: str
-    made: float
+    moment: float
     notes: dict[str, str] = {}
 
 
@@ -88,31 +88,31 @@ class Jobs:
         self.root, self.folder = root, folder
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
-    def start(self, kind: str, title: str, about: str, commands: Sequence[Sequence[str]], **notes: str) -> Job:
-        """Starts commands, each as `covey …` or as a module of ours; they run after this process has ended too.
+    def start(self, kind: str, title: str, subject: str, commands: Sequence[Sequence[str]], **notes: str) -> Job:
+        """Starts commands, which go on after this process has ended.
 
         `HERE` in a command stands for the job's own folder.
         """
-        own = self._new_folder()
-        filled = [[str(own) if part == HERE else part for part in each] for each in commands]
-        made = JobFile(kind, title, about, filled, str(self.root), time.time(), notes)
-        create(own / JOB, msgspec.json.encode(made), PRIVATE)
-        return self.again(own.name)
+        folder = self._new_folder()
+        filled = [[str(folder) if part == HERE else part for part in command] for command in commands]
+        file = JobFile(kind, title, subject, filled, str(self.root), time.time(), notes)
+        create(folder / JOB, msgspec.json.encode(file), PRIVATE)
+        return self.again(folder.name)
 
     def again(self, name: str) -> Job:
         """Starts a job that has ended once more: the same commands."""
         job = self.find(name)
         if job.state == "running" and (job.folder / PID).exists():
             return job
-        for left in (PID, EXIT, "answered.txt"):
-            (job.folder / left).unlink(missing_ok=True)
+        for note in (PID, EXIT, "answered.txt"):
+            (job.folder / note).unlink(missing_ok=True)
         starter = module("covey.ui.work", str(job.folder))
         environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
         nowhere = subprocess.DEVNULL  # a job that goes on must not keep the server's terminal or pipe open
-        done = subprocess.run(
+        process = subprocess.run(
             starter, cwd=self.root, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False
         )
-        if done.returncode:
+        if process.returncode:
             raise InputError(f"{job.file.title}: could not be started; is there memory and disk left?")
         return self.find(name)
 
@@ -143,21 +143,21 @@ class Jobs:
     def _began(self, folder: Path, file: JobFile) -> float:
         with contextlib.suppress(OSError):
             return (folder / PID).stat().st_mtime
-        return file.made
+        return file.moment
 
-    def all(self, kind: str | None = None, about: str | None = None) -> list[Job]:
+    def all(self, kind: str | None = None, subject: str | None = None) -> list[Job]:
         """The jobs of a kind, or about one thing, the latest first."""
-        found = [self.find(each.name) for each in self.folder.iterdir() if (each / JOB).is_file()]
-        chosen = [
+        jobs = [self.find(entry.name) for entry in self.folder.iterdir() if (entry / JOB).is_file()]
+        selection = [
             job
-            for job in found
-            if (kind is None or job.file.kind == kind) and (about is None or job.file.about == about)
+            for job in jobs
+            if (kind is None or job.file.kind == kind) and (subject is None or job.file.subject == subject)
         ]
-        return sorted(chosen, key=lambda job: job.id, reverse=True)
+        return sorted(selection, key=lambda job: job.id, reverse=True)
 
-    def latest(self, kind: str, about: str) -> Job | None:
+    def latest(self, kind: str, subject: str) -> Job | None:
         """The latest job of that kind about one thing."""
-        return next(iter(self.all(kind, about)), None)
+        return next(iter(self.all(kind, subject)), None)
 
     def remove(self, name: str) -> None:
         """Removes the notes on a job that has ended; what it wrote elsewhere stays."""
@@ -169,26 +169,26 @@ class Jobs:
         job.folder.rmdir()
 
     def _new_folder(self) -> Path:
-        number = max((int(each.name) for each in self.folder.iterdir() if each.name.isdecimal()), default=0)
+        number = max((int(entry.name) for entry in self.folder.iterdir() if entry.name.isdecimal()), default=0)
         while True:
             number += 1
-            own = self.folder / f"{number:06d}"
+            folder = self.folder / f"{number:06d}"
             with contextlib.suppress(FileExistsError):
-                own.mkdir(mode=0o700)
-                return own
+                folder.mkdir(mode=0o700)
+                return folder
 
 
 def covey(*arguments: str, **options: str | int | None) -> list[str]:
-    """The command line of a `covey` command; an option without a value is left out, and True stands by itself."""
-    given: list[str] = []
+    """The command line of a `covey` command; empty options are left out."""
+    flags: list[str] = []
     for name, value in options.items():
         if value:
-            given += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return module("covey", *arguments, *given)
+            flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return module("covey", *arguments, *flags)
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The command line of a module of ours; modules that lie in the folder with the data are not looked at."""
+    """The command line of a module of ours, never of one beside the data."""
     return [sys.executable, "-P", "-m", name, *arguments]
 
 
@@ -220,18 +220,18 @@ def _text(path: Path, *, last: bool = False) -> str:
 
 
 def _process(folder: Path) -> int | None:
-    """The process that runs a job, if it is there; another one that has got its number since is not taken for it."""
-    found = _text(folder / PID).split()
-    if len(found) != 2 or born(int(found[0])) != found[1]:
+    """The process that runs a job, if it is still the same one."""
+    fields = _text(folder / PID).split()
+    if len(fields) != 2 or born(int(fields[0])) != fields[1]:
         return None
-    return int(found[0])
+    return int(fields[0])
 
 
 def born(process: int) -> str:
-    """The moment at which a process began, as the system counts it; empty if there is none, or it has ended."""
+    """The moment at which a process began; empty if there is none."""
     try:
-        state, *told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return "" if state == "Z" else told[18]
+        state, *fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return "" if state == "Z" else fields[18]
     except OSError:
         pass
     try:

@@ -36,7 +36,7 @@ _BARS = 12
 CHOICES = (Role.QUASI, Role.SENSITIVE, Role.PLAIN, Role.IDENTIFIER)
 
 
-class ColumnSummary(msgspec.Struct, frozen=True):
+class ColumnSummary(msgspec.Struct, frozen=True, rename={"largest": "most", "words": "shown"}):
     """One column: what it is like, and what it could be in a study."""
 
     name: str
@@ -45,11 +45,11 @@ class ColumnSummary(msgspec.Struct, frozen=True):
     missing: int
     unique: int
     """Rows whose value no other row has."""
-    most: int
+    largest: int
     """Rows that have the most frequent value."""
     bars: list[int]
     """Rows in equal steps of a column of numbers or dates, or of the most frequent values."""
-    shown: str
+    words: str
     """The bars in words."""
     role: Role
     guesses: dict[Role, Guess]
@@ -64,21 +64,21 @@ class TableSummary(msgspec.Struct, frozen=True):
     several: dict[str, int]
 
 
-class Together(msgspec.Struct, frozen=True):
+class Together(msgspec.Struct, frozen=True, rename={"below_k": "below", "unique_without": "without"}):
     """The power of some columns together to single people out."""
 
     columns: list[str]
     rows: int
     groups: int
     unique: int
-    below: int
+    below_k: int
     """Rows that fewer than k share their values with."""
-    without: dict[str, int]
+    unique_without: dict[str, int]
     """By column: the rows that would be unique without it."""
 
 
 def summarize(source: Source, stamp: str) -> tuple[TableSummary, dict[str, dict[str, int]]]:
-    """Reads a table: its summary, and the rows of each value in columns that have not too many, for hierarchies.
+    """Reads a table: its summary, and the rows of each value for hierarchies.
 
     Raises InputError for a table that cannot be read, or has too many columns.
     """
@@ -101,23 +101,23 @@ def summarize(source: Source, stamp: str) -> tuple[TableSummary, dict[str, dict[
 
 
 def _column(column: ColumnValues, role: Role, guesses: dict[Role, Guess]) -> ColumnSummary:
-    known = column.known
+    counts = column.known
     kind: str = column.spelling.kind
     if any((guess.hierarchy or "").startswith("{ prefix") for guess in guesses.values()):
         kind = "code"
-    bars, shown = _steps(column) if kind in ("number", "date") else _frequent(known)
+    bars, words = _steps(column) if kind in ("number", "date") else _frequent(counts)
     if role is Role.IDENTIFIER and kind != "number":
-        shown = "not shown, as it may name people"
-    rows = sum(known.values())
+        words = "not shown, as it may name people"
+    rows = sum(counts.values())
     return ColumnSummary(
         name=column.name,
         kind=kind,
-        distinct=len(known),
+        distinct=len(counts),
         missing=column.rows - rows,
-        unique=sum(count == 1 for count in known.values()),
-        most=max(known.values(), default=0),
+        unique=sum(count == 1 for count in counts.values()),
+        largest=max(counts.values(), default=0),
         bars=bars,
-        shown=shown,
+        words=words,
         role=role,
         guesses=guesses,
     )
@@ -127,19 +127,19 @@ def _steps(column: ColumnValues) -> tuple[list[int], str]:
     """Rows in equal steps between the ends that ten rows lie beyond."""
     if column.spelling.kind == "date":
         days = ((cells.first_day(text), count) for text, count in column.known.items())
-        places = [(float(day.toordinal()), count) for day, count in days if day]
+        points = [(float(day.toordinal()), count) for day, count in days if day]
     else:
-        places = [(float(cells.number(text) or 0), count) for text, count in column.known.items()]
-    places.sort()
-    if not places:
+        points = [(float(cells.number(text) or 0), count) for text, count in column.known.items()]
+    points.sort()
+    if not points:
         return [], "no values"
-    values, counts = np.array([place for place, _ in places]), np.array([count for _, count in places])
-    if len(places) <= _BARS:
-        return counts.tolist(), f"{len(places)} values"
+    values, counts = np.array([value for value, _ in points]), np.array([count for _, count in points])
+    if len(points) <= _BARS:
+        return counts.tolist(), f"{len(points)} values"
     edges = np.linspace(values[0], values[-1], _BARS + 1)
-    found = np.histogram(values, edges, weights=counts)[0].astype(int)
+    histogram = np.histogram(values, edges, weights=counts)[0].astype(int)
     low, high = _end(values, counts), _end(values[::-1], counts[::-1])
-    return found.tolist(), f"most lie between {_spell(low, column)} and {_spell(high, column)}"
+    return histogram.tolist(), f"most lie between {_spell(low, column)} and {_spell(high, column)}"
 
 
 def _end(values: Floats, counts: Longs) -> float:
@@ -155,15 +155,15 @@ def _spell(value: float, column: ColumnValues) -> str:
     return f"{value:,.6g}"
 
 
-def _frequent(known: Mapping[str, int]) -> tuple[list[int], str]:
+def _frequent(counts: Mapping[str, int]) -> tuple[list[int], str]:
     """The most frequent values; named are those that ten rows or more have."""
-    ordered = sorted(known.items(), key=lambda item: (-item[1], item[0]))
-    named = [text if len(text) <= 24 else text[:23] + "…" for text, count in ordered[:3] if count >= FEW]
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    names = [text if len(text) <= 24 else text[:23] + "…" for text, count in ordered[:3] if count >= FEW]
     bars = [count for _, count in ordered[:_BARS]]
-    if not named:
+    if not names:
         return bars, "each value has few rows"
-    more = len(ordered) - len(named)
-    return bars, "most often " + ", ".join(named) + (f", and {more:,} more" if more else "")
+    remainder = len(ordered) - len(names)
+    return bars, "most often " + ", ".join(names) + (f", and {remainder:,} more" if remainder else "")
 
 
 def name_together(data: str, stamp: str, columns: Sequence[str]) -> str:
@@ -172,31 +172,31 @@ def name_together(data: str, stamp: str, columns: Sequence[str]) -> str:
 
 
 def together(source: Source, columns: Sequence[str]) -> Together:
-    """Counts how far these columns together single people out, and how far without each of them."""
+    """Counts how far these columns together single people out."""
     sizes = source.group_sizes(columns)
-    without = {}
+    unique = {}
     if 1 < len(columns) <= 20:
         for name in columns:
-            rest = source.group_sizes([other for other in columns if other != name])
-            without[name] = int((rest == 1).sum())
+            groups = source.group_sizes([column for column in columns if column != name])
+            unique[name] = int((groups == 1).sum())
     return Together(
         columns=list(columns),
         rows=int(sizes.sum()),
         groups=len(sizes),
         unique=int((sizes == 1).sum()),
-        below=int(sizes[sizes < K].sum()),
-        without=without,
+        below_k=int(sizes[sizes < K].sum()),
+        unique_without=unique,
     )
 
 
 def _count(source: Source, data: str, stamp: str, columns: Sequence[str], folder: Path) -> None:
     if 0 < len(columns) <= MOST_TOGETHER:
-        place = folder / f"{name_together(data, stamp, columns)}.json"
-        write_atomically(place, msgspec.json.encode(together(source, columns)), PRIVATE)
+        file = folder / f"{name_together(data, stamp, columns)}.json"
+        write_atomically(file, msgspec.json.encode(together(source, columns)), PRIVATE)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Writes a summary of DATA to FILE, and counts the columns that others could know together, or others if named.
+    """Writes a summary of DATA to FILE, or counts the columns that are named.
 
     A failure is one sentence.
     """
@@ -206,10 +206,10 @@ def main(arguments: Sequence[str]) -> None:
         if columns:
             _count(source, data, stamp, columns, Path(file).parent)
             return
-        found, values = summarize(source, stamp)
+        summary, values = summarize(source, stamp)
         write_atomically(Path(file + VALUES), msgspec.json.encode(values), PRIVATE)
-        write_atomically(Path(file), msgspec.json.encode(found), PRIVATE)
-        columns = [column.name for column in found.columns if column.role is Role.QUASI]
+        write_atomically(Path(file), msgspec.json.encode(summary), PRIVATE)
+        columns = [column.name for column in summary.columns if column.role is Role.QUASI]
         with suppress(CoveyError):  # the page counts once more then, and says why it cannot
             _count(source, data, stamp, columns, Path(file).parent)
     except CoveyError as error:

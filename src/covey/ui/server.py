@@ -27,8 +27,8 @@ from starlette.staticfiles import StaticFiles
 from covey.errors import CoveyError, InputError
 from covey.files import PRIVATE, create
 from covey.ui import pages
-from covey.ui.guard import TOKEN_FIELD, Guard, refused
 from covey.ui.jobs import Jobs
+from covey.ui.login import TOKEN_FIELD, Guard, refused
 from covey.ui.workbench import Form, Get, Post, Workbench, environment
 from covey.ui.workspace import Changed, Workspace
 
@@ -60,7 +60,7 @@ def _showing(bench: Workbench, show: Get) -> Endpoint:
 
 
 def _doing(bench: Workbench, do: Post) -> Endpoint:
-    """Does what a form asks for, but only if the form has our token in it."""
+    """Does what a form asks for if the form has our token."""
 
     async def endpoint(request: Request) -> Response:
         async with request.form(max_fields=_MOST_FIELDS, max_files=10) as fields:
@@ -84,19 +84,21 @@ def _answered(bench: Workbench, request: Request, answer: Callable[[], Response]
         frame = traceback.extract_tb(error.__traceback__)[-1]
         if os.environ.get("COVEY_DEBUG"):
             traceback.print_exc()
-        said = f"An error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it."
-        return _explained(bench, request, said, 500)
+        sentence = f"An error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it."
+        return _explained(bench, request, sentence, 500)
 
 
 def _explained(bench: Workbench, request: Request, sentence: str, status: int) -> Response:
     lines = sentence.replace(f"{bench.workspace.root}{os.sep}", "").splitlines()
-    before = urlsplit(request.headers.get("referer", ""))
-    back = f"{before.path}?{before.query}" if before.path.startswith(f"{bench.guard.prefix}/") else bench.at("/")
-    return bench.page("error.html", request, status=status, sentences=lines, again=status == 409, back=back)
+    referrer = urlsplit(request.headers.get("referer", ""))
+    address = (
+        f"{referrer.path}?{referrer.query}" if referrer.path.startswith(f"{bench.guard.prefix}/") else bench.at("/")
+    )
+    return bench.page("error.html", request, status=status, sentences=lines, again=status == 409, back=address)
 
 
 def serve(folder: Path, *, port: int = 0, browse: bool = True, say: Callable[[str], None] = print) -> None:
-    """Serves the workbench of a folder until it is interrupted; says the address once it listens."""
+    """Serves the workbench of a folder until it is interrupted."""
     guard = Guard()
     workspace = Workspace(folder)
     app = guard.around(build(workspace, guard))
@@ -118,9 +120,9 @@ def serve(folder: Path, *, port: int = 0, browse: bool = True, say: Callable[[st
 
 
 def show_browser(address: str, private: Path) -> None:
-    """Opens the browser by way of a private file: a command line can be read by everybody on the machine."""
+    """Opens the browser by a private file, as others can read command lines."""
     page = private / "covey.html"
-    there = escape(address)
-    content = f'<!doctype html><meta http-equiv="refresh" content="0;url={there}"><a href="{there}">Covey</a>'
+    link = escape(address)
+    content = f'<!doctype html><meta http-equiv="refresh" content="0;url={link}"><a href="{link}">Covey</a>'
     create(page, content.encode(), PRIVATE)
     webbrowser.open(page.as_uri())

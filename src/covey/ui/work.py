@@ -36,18 +36,18 @@ class Worker:
             self.running.send_signal(signal.SIGINT)
 
     def run(self) -> int:
-        """Runs the commands one after the other, as long as they succeed; the exit code of the last one.
+        """Runs the commands while they succeed; returns the last exit code.
 
         A release that is written, and may not be published, is looked at too.
         """
         file = msgspec.json.decode((self.folder / JOB).read_bytes(), type=JobFile)
         code = 0
-        with _private(self.folder / OUT) as out, _private(self.folder / LOG) as log:
+        with _private(self.folder / OUT) as output, _private(self.folder / LOG) as log:
             for command in file.commands:
                 if (code and not (code == 1 and _is_written(file))) or self.stopped:
                     break
                 self.running = subprocess.Popen(
-                    command, cwd=file.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=log
+                    command, cwd=file.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=log
                 )
                 code = self.running.wait()
         return code or (130 if self.stopped else 0)

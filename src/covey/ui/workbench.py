@@ -21,8 +21,8 @@ from covey.plain import UNSEEN, plural
 from covey.report import spelling
 from covey.report.markup import text as escaped
 from covey.sizes import spell as spell_size
-from covey.ui.guard import TOKEN_FIELD, Guard
 from covey.ui.jobs import Job, Jobs, shown
+from covey.ui.login import TOKEN_FIELD, Guard
 from covey.ui.workspace import Workspace, file_of, table_name
 from covey.version import __version__
 
@@ -41,42 +41,42 @@ class Workbench:
 
     def page(self, template: str, request: Request, *, status: int = 200, **context: object) -> Response:
         """A page from a template."""
-        made = self.templates.get_template(template).render(
+        content = self.templates.get_template(template).render(
             bench=self, folder=self.workspace.root.name, here=request.url.path, form_token=self.guard.form_token,
             token_field=TOKEN_FIELD, saved=request.query_params.get("saved"), version=__version__, **context,
         )  # fmt: skip
-        return HTMLResponse(made, status)
+        return HTMLResponse(content, status)
 
     def at(self, path: str, **query: str | int) -> str:
         """The address of a page of ours."""
         return _address(self.guard, path, **query)
 
     def go(self, path: str, part: str = "", **query: str | int) -> Response:
-        """Sends the browser to a page, or to a part of it, after something was done."""
+        """Sends the browser to a page after something was done."""
         return RedirectResponse(self.at(path, **query) + (f"#{part}" if part else ""), 303)
 
     def tables(self, data: str = "") -> list[str]:
-        """The tables that a person may choose: files of the folder, databases, and those read in a way of their own.
+        """The tables that a person may choose: files, databases, and readings of them.
 
         A table that could not be read is left out, unless it is the one that is chosen now.
         """
         files = self.workspace.contents().tables
         looks = self.jobs.all("look")
-        read = [job.file.about for job in looks if job.state in _READ and file_of(job.file.about) in files]
+        read = [job.file.subject for job in looks if job.state in _READ and file_of(job.file.subject) in files]
         unread = self.unreadable(looks)
-        found = dict.fromkeys([*files, *self.workspace.sources(), data, *sorted(read)])
-        return [each for each in found if each and (each == data or each not in unread)]
+        names = dict.fromkeys([*files, *self.workspace.sources(), data, *sorted(read)])
+        return [name for name in names if name and (name == data or name not in unread)]
 
     def unreadable(self, looks: Sequence[Job] | None = None) -> set[str]:
         """The tables that could not be read as they are now."""
-        found: set[str] = set()
+        names: set[str] = set()
         for job in reversed(self.jobs.all("look") if looks is None else looks):
-            found.discard(job.file.about)
+            names.discard(job.file.subject)
             if job.state == "failed":
                 with suppress(InputError, OSError):  # it is not in the folder any more
-                    if self.workspace.stamp(job.file.about) == job.file.notes.get("stamp"):
-                        found.add(job.file.about)
-        return found
+                    if self.workspace.stamp(job.file.subject) == job.file.notes.get("stamp"):
+                        names.add(job.file.subject)
+        return names
 
 
 @dataclass(frozen=True)
@@ -100,24 +100,24 @@ class Form:
 
     def number(self, name: str, *, low: float, high: float = float("inf")) -> float | None:
         """A field's number; None if it is empty. Raises InputError if it is none, or out of range."""
-        given = self.text(name, "")
-        if not given:
+        text = self.text(name, "")
+        if not text:
             return None
         try:
-            found = float(given)
+            value = float(text)
         except ValueError:
-            raise InputError(f"{name}: {given!r} is no number") from None
-        if not low <= found <= high:
+            raise InputError(f"{name}: {text!r} is no number") from None
+        if not low <= value <= high:
             upper = "" if high == float("inf") else f" and at most {high:g}"
             raise InputError(f"{name}: must be at least {low:g}{upper}")
-        return found
+        return value
 
     def whole(self, name: str, *, low: int, high: int = 10**9) -> int | None:
         """A field's whole number."""
-        found = self.number(name, low=low, high=high)
-        if found is not None and not found.is_integer():
+        value = self.number(name, low=low, high=high)
+        if value is not None and not value.is_integer():
             raise InputError(f"{name}: must be a whole number")
-        return None if found is None else int(found)
+        return None if value is None else int(value)
 
     def upload(self, name: str) -> UploadFile:
         """A file that was chosen. Raises InputError if none was."""
@@ -129,13 +129,13 @@ class Form:
     def contents(self, name: str) -> list[bytes]:
         """The contents of the small files that were chosen. Raises InputError if none was."""
         self.upload(name)
-        return [each.file.read(_UPLOADED) for each in self.fields.getlist(name) if isinstance(each, UploadFile)]
+        return [upload.file.read(_UPLOADED) for upload in self.fields.getlist(name) if isinstance(upload, UploadFile)]
 
-    def content(self, name: str, most: int = _UPLOADED) -> bytes:
+    def content(self, name: str, limit: int = _UPLOADED) -> bytes:
         """The content of a small file that was chosen."""
-        content = self.upload(name).file.read(most + 1)
-        if len(content) > most:
-            raise InputError(f"the file is larger than {most:,} bytes, which is too much for what is asked here")
+        content = self.upload(name).file.read(limit + 1)
+        if len(content) > limit:
+            raise InputError(f"the file is larger than {limit:,} bytes, which is too much for what is asked here")
         return content
 
 
@@ -147,39 +147,39 @@ Actions = Mapping[str, Post]
 
 def environment(guard: Guard, paths: Collection[str]) -> Environment:
     """The templates: every text is escaped, and a name that is missing is an error. `paths` are those of the pages."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("covey.ui"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
 
-    made.globals["at"] = partial(_address, guard)
-    made.globals["there"] = lambda path: path in paths
-    made.globals["command"] = lambda *parts: shown([str(part) for part in parts if part != ""])
-    made.globals["percent"] = _percent
-    made.filters.update(
+    templates.globals["at"] = partial(_address, guard)
+    templates.globals["there"] = lambda path: path in paths
+    templates.globals["command"] = lambda *parts: shown([str(part) for part in parts if part != ""])
+    templates.globals["percent"] = _percent
+    templates.filters.update(
         share=spelling.share, loss=spelling.loss, level=spelling.level, duration=spelling.duration, size=spell_size,
         plural=plural, number=lambda value: f"{value:,}", day=_day, printable=lambda name: escaped(str(name)),
         short=lambda name: name if len(name) <= 60 else name[:59] + "…", table=table_name, sentence=_sentence,
     )  # fmt: skip
-    made.finalize = _plain
-    return made
+    templates.finalize = _plain
+    return templates
 
 
 def _address(guard: Guard, path: str, **query: str | int) -> str:
-    asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
-    return f"{guard.prefix}{path}" + (f"?{asked}" if asked else "")
+    parameters = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
+    return f"{guard.prefix}{path}" + (f"?{parameters}" if parameters else "")
 
 
-def _sentence(said: str) -> str:
-    """A message as a sentence of its own: a word at its beginning gets a capital, a name does not."""
-    first = said.split(" ", 1)[0]
-    return said[:1].upper() + said[1:] if first.isalpha() else said
+def _sentence(message: str) -> str:
+    """A message as a sentence, with a capital unless it begins with a name."""
+    first = message.split(" ", 1)[0]
+    return message[:1].upper() + message[1:] if first.isalpha() else message
 
 
-def _percent(said: str) -> int | None:
+def _percent(message: str) -> int | None:
     """The part that is done, where a command's last words name it."""
-    found = re.search(r"(\d{1,3})% done", said)
-    return None if found is None else int(found[1])
+    match = re.search(r"(\d{1,3})% done", message)
+    return None if match is None else int(match[1])
 
 
 def _plain(value: object) -> object:
@@ -198,9 +198,9 @@ def attachment(name: str, content: str | bytes, kind: str = "application/octet-s
     return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-def asked(request: Request, name: str, otherwise: str | None = None) -> str:
+def parameter(request: Request, name: str, otherwise: str | None = None) -> str:
     """A part of a page's address. Raises InputError if it is not there."""
-    found = request.query_params.get(name)
-    if found is None and otherwise is None:
+    value = request.query_params.get(name)
+    if value is None and otherwise is None:
         raise InputError("the address is not complete; go back to the first page")
-    return cast("str", found if found is not None else otherwise)
+    return cast("str", value if value is not None else otherwise)

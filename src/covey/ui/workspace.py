@@ -57,11 +57,11 @@ class Workspace:
 
     def path(self, relative: str) -> Path:
         """The file or folder of that path below the folder. Raises InputError for one that leads out of it."""
-        given = PurePosixPath(relative)
-        if not relative or STEERING.search(relative) or given.is_absolute() or ".." in given.parts or "\\" in relative:
+        posix = PurePosixPath(relative)
+        if not relative or STEERING.search(relative) or posix.is_absolute() or ".." in posix.parts or "\\" in relative:
             raise InputError(f"{relative!r} lies outside of the folder; copy the file into it")
         walked = self.root
-        for part in given.parts:
+        for part in posix.parts:
             walked /= part
             if part == NOTES:
                 raise InputError(f"{relative!r} belongs to the workbench; choose another name")
@@ -73,26 +73,26 @@ class Workspace:
         """A path as it is named from the folder."""
         return path.relative_to(self.root).as_posix()
 
-    def data(self, given: str) -> str:
-        """The data of a page's address, as commands take it from the folder: a file in it, or a source that was added.
+    def data(self, address: str) -> str:
+        """The data of a page's address: a file of the folder, or an added source.
 
         Raises InputError for anything else.
         """
-        if given in self.sources():
-            return given
-        if "://" in given:
+        if address in self.sources():
+            return address
+        if "://" in address:
             raise InputError("this database is not in the list; add it on the first page")
-        file = file_of(given)
+        file = file_of(address)
         if not self.path(file).is_file():
             raise InputError(f"{file}: there is no such file in the folder")
-        return given
+        return address
 
     def stamp(self, data: str) -> str:
         """Changes whenever a file does; a database has none."""
         if "://" in data:
             return ""
-        found = self.path(file_of(data)).stat()
-        return f"{found.st_size}-{found.st_mtime_ns}"
+        status = self.path(file_of(data)).stat()
+        return f"{status.st_size}-{status.st_mtime_ns}"
 
     def study(self, relative: str) -> tuple[Path, str]:
         """A study file and its text. Raises InputError if there is none of that name."""
@@ -105,19 +105,19 @@ class Workspace:
         except UnicodeDecodeError:
             raise InputError(f"{relative}: not UTF-8; save the study as UTF-8") from None
 
-    def study_as_seen(self, relative: str, seen: str) -> tuple[Path, str]:
+    def study_as_seen(self, relative: str, stamp: str) -> tuple[Path, str]:
         """A study, if it is still the one that a page showed. Raises Changed otherwise."""
         path, text = self.study(relative)
-        if mark(text) != seen:
+        if mark(text) != stamp:
             raise Changed(
                 f"{relative} was changed elsewhere after this page was opened, perhaps in another tab: nothing was "
                 "written; look at it as it is now, and change it again"
             )
         return path, text
 
-    def write_study(self, relative: str, text: str, seen: str) -> None:
+    def write_study(self, relative: str, text: str, stamp: str) -> None:
         """Replaces a study, if it is still the one that a page showed."""
-        path, _ = self.study_as_seen(relative, seen)
+        path, _ = self.study_as_seen(relative, stamp)
         write_atomically(path, text.encode(), path.stat().st_mode & 0o777)
 
     def contents(self) -> Found:
@@ -127,40 +127,40 @@ class Workspace:
         runs: list[str] = []
         collections: list[str] = []
         for folder, names in _walk(self.root, _DEPTH):
-            here = "" if folder == self.root else self.relative(folder) + "/"
+            prefix = "" if folder == self.root else self.relative(folder) + "/"
             if "collection.jsonl" in names:
-                collections.append(here.rstrip("/"))
+                collections.append(prefix.rstrip("/"))
             elif any(name in names for name in _RUN_FILES):
-                runs.append(here.rstrip("/"))
+                runs.append(prefix.rstrip("/"))
                 continue
             for name in names:
                 if name.endswith(".toml") and _is_study(folder / name):
-                    studies.append(here + name)
+                    studies.append(prefix + name)
                 elif name.lower().endswith(_TABLES) and name not in _OF_RUNS and folder.name != "hierarchies":
-                    tables.append(here + name)
-        return Found(*(tuple(sorted(each)[:_MOST]) for each in (tables, studies, runs, collections)))
+                    tables.append(prefix + name)
+        return Found(*(tuple(sorted(paths)[:_MOST]) for paths in (tables, studies, runs, collections)))
 
     def sources(self) -> list[str]:
         """The databases that were added; none of them has a password in it."""
-        found = self._kept().get("sources")
-        return [str(each) for each in found] if isinstance(found, list) else []
+        urls = self._kept().get("sources")
+        return [str(url) for url in urls] if isinstance(urls, list) else []
 
     def add_source(self, url: str) -> None:
         """Adds a database to the list."""
         self._keep({"sources": sorted({*self.sources(), url})})
 
     def of_study(self, study: str) -> dict[str, str]:
-        """The notes on a study: its data, the party that we are in it, where its keys are."""
-        found = self._kept().get("studies")
-        own = found.get(study) if isinstance(found, dict) else None
-        return {str(key): str(value) for key, value in own.items()} if isinstance(own, dict) else {}
+        """The notes on a study: its data, our party, our keys."""
+        studies = self._kept().get("studies")
+        notes = studies.get(study) if isinstance(studies, dict) else None
+        return {str(key): str(value) for key, value in notes.items()} if isinstance(notes, dict) else {}
 
     def note_study(self, study: str, **notes: str) -> None:
         """Keeps notes on a study."""
-        found = self._kept().get("studies")
-        known = dict(found) if isinstance(found, dict) else {}
-        known[study] = {**self.of_study(study), **notes}
-        self._keep({"studies": known})
+        studies = self._kept().get("studies")
+        sections = dict(studies) if isinstance(studies, dict) else {}
+        sections[study] = {**self.of_study(study), **notes}
+        self._keep({"studies": sections})
 
     def _kept(self) -> dict[str, object]:
         return json_object(self.notes / "notes.json")
@@ -182,37 +182,37 @@ class Changed(InputError):
 
 def file_of(data: str) -> str:
     """The file in `clinic.xlsx?sheet=2024`."""
-    before, asks, after = data.rpartition("?")
-    return before if asks and after.startswith(("sheet=", "encoding=", "labels=")) else data
+    name, asks, query = data.rpartition("?")
+    return name if asks and query.startswith(("sheet=", "encoding=", "labels=")) else data
 
 
 def table_name(data: str) -> str:
     """The words for a table: `clinic.xlsx, sheet 2024`."""
     file = file_of(data)
     name, _, value = data.removeprefix(file).removeprefix("?").partition("=")
-    said = {"sheet": "sheet", "encoding": "read as", "labels": "labels"}.get(name)
-    return file if said is None else f"{file}, {said} {unquote_plus(value)}"
+    word = {"sheet": "sheet", "encoding": "read as", "labels": "labels"}.get(name)
+    return file if word is None else f"{file}, {word} {unquote_plus(value)}"
 
 
 def mark(text: str) -> str:
-    """A hash of a study's text, by which a form knows which one it was made from."""
+    """A hash of a study's text, which a form carries."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _walk(folder: Path, depth: int) -> Iterator[tuple[Path, list[str]]]:
     """Each folder with the names of its files."""
     names: list[str] = []
-    below: list[Path] = []
+    folders: list[Path] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(".") or STEERING.search(entry.name):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                below.append(Path(entry.path))
+                folders.append(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
                 names.append(entry.name)
     yield folder, names
-    for child in sorted(below) if depth else ():
+    for child in sorted(folders) if depth else ():
         yield from _walk(child, depth - 1)
 
 

@@ -90,6 +90,8 @@ name = "t"
 protocol = "generalize"
 [privacy]
 k = 2
+[protocol]
+as_printed = true
 [columns.id]
 role = "key"
 [columns.age]

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from covey import doctor as machine
-from covey.cli.doctor import doctor
+from covey.cli.check import doctor
 from covey.errors import Unmet
 
 

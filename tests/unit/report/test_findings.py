@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from covey.cells import NO_VALUE, number
-from covey.report import distribution, sweep
+from covey.report import distribution, page
 from covey.report.distribution import OTHERS, compare, compare_own
 from covey.report.findings import class_sizes, examine, risk_before
 from covey.study import Study
@@ -89,14 +89,14 @@ def test_a_column_is_compared_in_bins_whose_parts_sum_to_one() -> None:
     found = {each.name: each for each in compare(records(), examine(release, STUDY, 0).released, release)}
     assert list(found) == ["age", "sex", "weight", "nights", "illness"]
     for column in found.values():
-        assert sum(each.before for each in column.bins) == pytest.approx(1)
-        assert sum(each.after for each in column.bins) == pytest.approx(1)
-    ages = {each.label: (each.before, each.after) for each in found["age"].bins}
+        assert sum(each.original for each in column.bins) == pytest.approx(1)
+        assert sum(each.release for each in column.bins) == pytest.approx(1)
+    ages = {each.label: (each.original, each.release) for each in found["age"].bins}
     assert ages["[0, 9]"] == pytest.approx((2 / 8, (2 + 0.5) / 8))  # `*` is spread evenly over the domain
     assert ages[NO_VALUE] == pytest.approx((1 / 8, 0))
-    assert [each.before for each in found["sex"].bins] == pytest.approx([0.5, 0.5])
-    assert [each.after for each in found["sex"].bins] == pytest.approx([0.625, 0.375])
-    weights = {each.label: each.after for each in found["weight"].bins}
+    assert [each.original for each in found["sex"].bins] == pytest.approx([0.5, 0.5])
+    assert [each.release for each in found["sex"].bins] == pytest.approx([0.625, 0.375])
+    weights = {each.label: each.release for each in found["weight"].bins}
     assert weights["50"] == pytest.approx((2 + 0.5) / 8)
 
 
@@ -118,7 +118,7 @@ def test_many_numbers_are_binned_by_size() -> None:
     release = pa.table({**{name: cells * 4 for name, cells in RELEASE.items()}, "nights": nights["nights"]})
     found = {each.name: each for each in compare(records(nights), examine(release, STUDY, 0).released, release)}
     assert [each.label for each in found["nights"].bins][:2] == ["0 to 3", "4 to 7"]
-    assert found["nights"].bins[0].before == pytest.approx(4 / 32)
+    assert found["nights"].bins[0].original == pytest.approx(4 / 32)
 
 
 def test_a_party_compares_its_own_people_with_themselves_and_not_with_the_others() -> None:
@@ -128,7 +128,7 @@ def test_a_party_compares_its_own_people_with_themselves_and_not_with_the_others
     columns, followed = compare_own(records(), examine(release, STUDY, 0).released)
     assert followed == 8
     assert [each.name for each in columns] == ["age", "sex", "weight"]
-    ages = {each.label: (each.before, each.after) for each in columns[0].bins}
+    ages = {each.label: (each.original, each.release) for each in columns[0].bins}
     assert ages["[0, 9]"][0] == 2 / 8
     assert sum(after for _, after in ages.values()) == pytest.approx(1)
     assert ages["[30, 39]"][1] < 0.3  # a comparison with the whole release says two thirds
@@ -138,7 +138,7 @@ def test_who_fits_in_no_class_was_withheld_and_is_left_out_on_both_sides() -> No
     release = pa.table({name: cells[:4] for name, cells in RELEASE.items()})
     columns, followed = compare_own(records(), examine(release, STUDY, 4).released)
     assert followed == 4
-    assert {each.label for each in columns[0].bins if each.before} == {"[0, 9]", "[10, 19]"}
+    assert {each.label for each in columns[0].bins if each.original} == {"[0, 9]", "[10, 19]"}
 
 
 def test_an_interval_columns_values_are_read_once_and_not_once_for_every_label(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,10 +157,10 @@ def test_an_interval_columns_values_are_read_once_and_not_once_for_every_label(m
 
 def test_another_ks_cost_is_found_on_a_sample_where_the_table_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     many = records({name: cells * 100 for name, cells in ROWS.items()})
-    points, sample = sweep.loss_by_k(many, 2, "mondrian")
+    points, sample = page.loss_by_k(many, 2, "mondrian")
     assert sample is None and len(points) > 2
-    monkeypatch.setattr(sweep, "_SECONDS", -1.0)
-    points, sample = sweep.loss_by_k(many, 2, "mondrian")
+    monkeypatch.setattr(page, "_SECONDS", -1.0)
+    points, sample = page.loss_by_k(many, 2, "mondrian")
     assert sample == 500 and len(points) > 2
 
 

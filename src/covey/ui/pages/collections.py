@@ -13,7 +13,7 @@ from covey.party.collection import times
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.ui.jobs import covey
-from covey.ui.workbench import Form, Workbench, asked, attachment
+from covey.ui.workbench import Form, Workbench, attachment, parameter
 
 _SHOWN = 24
 
@@ -21,9 +21,9 @@ _SHOWN = 24
 def show(bench: Workbench, request: Request) -> Response:
     """The collection of a study, or one that lies in a folder."""
     workspace = bench.workspace
-    path = asked(request, "study", "")
-    folder = asked(request, "folder", "") or _folder(bench, path)
-    place = workspace.path(folder)
+    path = parameter(request, "study", "")
+    folder = parameter(request, "folder", "") or _folder(bench, path)
+    location = workspace.path(folder)
     study = None
     for candidate in (path, f"{folder}/study.toml"):
         if study is None and candidate and (workspace.root / candidate).is_file():
@@ -31,7 +31,7 @@ def show(bench: Workbench, request: Request) -> Response:
             path = path or candidate
     status: dict[str, object] = {}
     with contextlib.suppress(CoveyError):  # raised as long as nobody has been invited
-        status = boards.read(place)
+        status = boards.read(location)
     moments = {
         name: times.shown(float(str(status[name]))) for name in ("closes", "deadline") if status.get(name) is not None
     }
@@ -41,7 +41,7 @@ def show(bench: Workbench, request: Request) -> Response:
         party=workspace.of_study(path).get("party", ""), collector=collectors[0] if collectors else "",
         trustees=() if study is None else study.of_party_role("trustee"), most=_SHOWN,
         inviting=bench.jobs.all("invite", path)[:5], serving=bench.jobs.latest("collect", path),
-        finished=(place / SUMMARY).is_file(), data=workspace.of_study(path).get("data", ""),
+        finished=(location / SUMMARY).is_file(), data=workspace.of_study(path).get("data", ""),
         web="" if study is None else study.options.get("web", ""), keys=_keys(bench, path) if path else "keys",
     )  # fmt: skip
 
@@ -68,15 +68,15 @@ def invite(bench: Workbench, form: Form) -> Response:
 
 
 def invitations(bench: Workbench, request: Request) -> Response:
-    """The invitations that were made, one on each line: whoever has one can answer in its owner's place."""
-    job = bench.jobs.find(asked(request, "job"))
+    """The invitations that were made, one on each line."""
+    job = bench.jobs.find(parameter(request, "job"))
     if job.file.kind != "invite" or job.state != "done":
         raise InputError("these invitations have not been made; look at the job")
     return attachment("invitations.txt", job.out, "text/plain; charset=utf-8")
 
 
 def serve(bench: Workbench, form: Form) -> Response:
-    """Starts collecting, or serving as a trustee; the same command goes on with what was ended."""
+    """Starts collecting, or serving as a trustee, or goes on with it."""
     path = form.text("study")
     keys, folder = _keys(bench, path), _folder(bench, path)
     if form.text("as", "") == "trustee":

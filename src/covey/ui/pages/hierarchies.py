@@ -18,11 +18,11 @@ from covey.plain import slug
 from covey.schema import Column
 from covey.study import Study
 from covey.study.editing import spelled
-from covey.ui import history, wizard
+from covey.ui import hierarchy
 from covey.ui.jobs import Job
 from covey.ui.look import FEW
 from covey.ui.pages.table import summary_of, values_of
-from covey.ui.workbench import Actions, Workbench, asked, attachment
+from covey.ui.workbench import Actions, Workbench, attachment, parameter
 from covey.ui.workspace import mark
 
 _MOST_SHOWN = 1500
@@ -46,7 +46,7 @@ EDITS = {
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a tree over the data: its groups, the loss if all cells stood there, the smallest group."""
+    """One level of a tree over the data: its groups, its loss, the smallest group."""
 
     number: int
     groups: int
@@ -60,7 +60,7 @@ class Coverage:
     """A tree held against the values of our table."""
 
     leaves: int
-    lacking: dict[str, int]
+    missing: dict[str, int]
     """Values that the tree does not have, with their rows."""
     rows: int
     levels: tuple[Level, ...]
@@ -73,22 +73,24 @@ class Branch:
     label: str
     rows: str
     children: tuple[Branch, ...]
-    more: int = 0
+    hidden: int = 0
 
 
 def show_all(bench: Workbench, request: Request) -> Response:
     """The hierarchies of a study."""
-    path = asked(request, "study")
+    path = parameter(request, "study")
     study, text = study_at(bench, path)
     data = bench.workspace.of_study(path).get("data", "")
     columns = [column for column in study.columns if column.hierarchy is not None]
     specs = tomllib.loads(text)["columns"]
-    shown = []
+    entries = []
     for column in columns:
         values = values_known(bench, data, column)
-        found = None if values is None else coverage(column, values)
-        shown.append({"name": column.name, "kind": _kind(column, specs[column.name]), "coverage": found})
-    return bench.page("hierarchies.html", request, study=path, data=data, columns=shown, reading=_reading(bench, data))
+        cover = None if values is None else coverage(column, values)
+        entries.append({"name": column.name, "kind": _kind(column, specs[column.name]), "coverage": cover})
+    return bench.page(
+        "hierarchies.html", request, study=path, data=data, columns=entries, reading=_reading(bench, data)
+    )
 
 
 def _reading(bench: Workbench, data: str) -> Job | None:
@@ -101,8 +103,8 @@ def _reading(bench: Workbench, data: str) -> Job | None:
 
 def study_at(bench: Workbench, path: str) -> tuple[Study, str]:
     """A study, and its text."""
-    place, text = bench.workspace.study(path)
-    return Study.parse(text, place.parent), text
+    file, text = bench.workspace.study(path)
+    return Study.parse(text, file.parent), text
 
 
 def _kind(column: Column, section: Mapping[str, object]) -> str:
@@ -115,15 +117,15 @@ def _kind(column: Column, section: Mapping[str, object]) -> str:
 
 
 def values_known(bench: Workbench, data: str, column: Column) -> dict[str, int] | None:
-    """The rows of each value of a column as its tree has it; None where no table is read or it has too many values."""
+    """The rows of each value of a column as its tree has it, or None."""
     try:
-        found = values_of(bench, data, column.name) if data else None
+        values = values_of(bench, data, column.name) if data else None
     except InputError:  # the table is not in the folder any more
         return None
-    if found is None:
+    if values is None:
         return None
     counts: dict[str, int] = {}
-    for text, count in found.items():
+    for text, count in values.items():
         value = column.published.read(text)
         if value != MISSING:
             counts[value] = counts.get(value, 0) + count
@@ -131,27 +133,27 @@ def values_known(bench: Workbench, data: str, column: Column) -> dict[str, int] 
 
 
 def coverage(column: Column, counts: Mapping[str, int]) -> Coverage:
-    """The values of a table that a tree has, and the loss of each of its levels."""
+    """The values of a table that a tree has, and each level's loss."""
     labels = list(counts)
     tree = column.tree(labels)
     codes = tree.encode(labels)
     rows = np.array([counts[label] for label in labels], dtype=np.int64)
-    lacking = {label: counts[label] for label, code in zip(labels, codes.tolist(), strict=True) if code < 0}
-    known, often = codes[codes >= 0], rows[codes >= 0]
+    missing = {label: counts[label] for label, code in zip(labels, codes.tolist(), strict=True) if code < 0}
+    present, weights = codes[codes >= 0], rows[codes >= 0]
     levels = []
-    for number in range(tree.levels) if len(known) else ():
-        nodes = tree.up[number][known]
-        sizes = np.bincount(nodes, weights=often, minlength=tree.nodes)
+    for number in range(tree.levels) if len(present) else ():
+        nodes = tree.up[number][present]
+        sizes = np.bincount(nodes, weights=weights, minlength=tree.nodes)
         part = (tree.sizes[nodes] - 1) / max(int(tree.sizes[tree.root]) - 1, 1)
-        found = sizes[sizes > 0]
+        groups = sizes[sizes > 0]
         example = tree.labels[int(np.argmax(sizes))]
-        levels.append(Level(number, len(found), float(part @ often / often.sum()), int(found.min()), example))
-    return Coverage(tree.leaves, lacking, int(rows.sum()), tuple(levels))
+        levels.append(Level(number, len(groups), float(part @ weights / weights.sum()), int(groups.min()), example))
+    return Coverage(tree.leaves, missing, int(rows.sum()), tuple(levels))
 
 
 def show(bench: Workbench, request: Request) -> Response:
     """One column's hierarchy; with a proposal of a wizard, what that one would be."""
-    path, name = asked(request, "study"), asked(request, "column")
+    path, name = parameter(request, "study"), parameter(request, "column")
     study, text = study_at(bench, path)
     column = study.column(name)
     if column.hierarchy is None:
@@ -162,65 +164,65 @@ def show(bench: Workbench, request: Request) -> Response:
     spec = section.get("hierarchy")
     editable = isinstance(spec, str) and spec != "interval" and not (spec == "flat" and "values" in section)
     tree = column.tree(list(values or {})) if not isinstance(column.hierarchy, Interval) else None
-    proposal, proposed, wrong = request.query_params.get("wizard", ""), None, ""
+    proposal, proposed, problem = request.query_params.get("wizard", ""), None, ""
     if proposal:
         try:
-            line = wizard.made(proposal, lambda field: request.query_params.get(field, ""))
-            other = Study.parse(
-                wizard.with_hierarchy(text, name, line, path), bench.workspace.path(path).parent
+            line = hierarchy.line_of(proposal, lambda field: request.query_params.get(field, ""))
+            candidate = Study.parse(
+                hierarchy.with_hierarchy(text, name, line, path), bench.workspace.path(path).parent
             ).column(name)
-            proposed = coverage(other, values_known(bench, data, other) or {}), line
+            proposed = coverage(candidate, values_known(bench, data, candidate) or {}), line
         except CoveyError as error:
-            wrong = str(error).splitlines()[-1].strip()
-    given = dict(request.query_params) if proposal else {**request.query_params, **wizard.fields_of(spec)}
+            problem = str(error).splitlines()[-1].strip()
+    fields = dict(request.query_params) if proposal else {**request.query_params, **hierarchy.fields_of(spec)}
     return bench.page(
         "hierarchy.html", request, study=path, column=column, data=data, spec=spelled(spec),
         kind=_kind(column, section), reading=_reading(bench, data),
         coverage=None if values is None else coverage(column, values), seen=seen_of(bench, path, text, spec),
-        branch=None if tree is None else _branch(tree, values), editable=editable, units=wizard.UNITS,
+        branch=None if tree is None else _branch(tree, values), editable=editable, units=hierarchy.UNITS,
         groups=[] if tree is None else [tree.labels[node] for node in range(tree.codes, tree.nodes)][:500],
-        levels=0 if tree is None else tree.height, proposed=proposed, wrong=wrong, few=FEW, wizard=proposal,
-        given=given, nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN, listed="values" in section,
+        levels=0 if tree is None else tree.height, proposed=proposed, wrong=problem, few=FEW, wizard=proposal,
+        given=fields, nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN, listed="values" in section,
         file=spec if isinstance(spec, str) and spec not in ("flat", "interval") else "",
         freed=tree is not None and not editable and column.kind == "text", edits=EDITS,
-        steps=history.history_of(bench.workspace, path, name),
+        steps=hierarchy.history_of(bench.workspace, path, name),
     )  # fmt: skip
 
 
 def seen_of(bench: Workbench, path: str, text: str, spec: object) -> str:
-    """A mark of the study and of the column's file: neither may have changed when an edit is saved."""
+    """A mark of the study and the column's file, compared when an edit is saved."""
     file = bench.workspace.path(path).parent / spec if isinstance(spec, str) else None
     content = file.read_bytes() if file is not None and file.is_file() else b""
     return mark(text + hashlib.sha256(content).hexdigest())
 
 
 def _branch(tree: Hierarchy, values: Mapping[str, int] | None) -> Branch | None:
-    """The tree as the page shows it, with rows where a table is read; very large ones without their values."""
+    """The tree as the page shows it; a very large one without its values."""
     rows = np.zeros(tree.nodes, dtype=np.int64)
-    known = values or {}
-    for value, code in zip(known, tree.encode(list(known)).tolist(), strict=True):
+    counts = values or {}
+    for value, code in zip(counts, tree.encode(list(counts)).tolist(), strict=True):
         if code >= 0:
-            rows[code] += known[value]
-    below: dict[int, list[int]] = {}
+            rows[code] += counts[value]
+    branches: dict[int, list[int]] = {}
     for node in range(tree.nodes):
         if node != tree.root and tree.labels[node] != MISSING:
-            below.setdefault(int(tree.parent[node]), []).append(node)
-    whole = tree.nodes <= _MOST_SHOWN
+            branches.setdefault(int(tree.parent[node]), []).append(node)
+    complete = tree.nodes <= _MOST_SHOWN
 
     def grown(node: int) -> Branch:
-        children = sorted(below.get(node, []), key=lambda child: int(tree.first[child]))
-        kept = [child for child in children if whole or child >= tree.codes]
+        children = sorted(branches.get(node, []), key=lambda child: int(tree.first[child]))
+        visible = [child for child in children if complete or child >= tree.codes]
         count = int(rows[tree.first[node] : tree.last[node] + 1].sum())
-        said = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows" if values else ""
-        made = tuple(grown(child) for child in kept)
-        return Branch(tree.labels[node], said, made, len(children) - len(kept))
+        words = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows" if values else ""
+        subtrees = tuple(grown(child) for child in visible)
+        return Branch(tree.labels[node], words, subtrees, len(children) - len(visible))
 
-    return grown(tree.root) if whole or tree.nodes - tree.codes <= _MOST_SHOWN else None
+    return grown(tree.root) if complete or tree.nodes - tree.codes <= _MOST_SHOWN else None
 
 
 def download(bench: Workbench, request: Request) -> Response:
     """The tree in ARX's format."""
-    path, name = asked(request, "study"), asked(request, "column")
+    path, name = parameter(request, "study"), parameter(request, "column")
     column = study_at(bench, path)[0].column(name)
     tree = column.tree(list(values_known(bench, bench.workspace.of_study(path).get("data", ""), column) or {}))
     return attachment(f"{slug(name, 'column').lower()}.csv", write(tree))

@@ -14,7 +14,7 @@ from covey.hierarchy import Hierarchy, editing, parse, write
 from covey.plain import slug, toml_string
 from covey.study import Study
 from covey.study.editing import set_keys, spelled
-from covey.ui import history, wizard
+from covey.ui import hierarchy
 from covey.ui.pages.hierarchies import seen_of, study_at, values_known
 from covey.ui.workbench import Form, Pages, Post, Workbench
 from covey.ui.workspace import Changed, mark
@@ -23,13 +23,13 @@ _LARGEST = 16 * 2**20
 
 
 def _remembered(do: Post, called: str = "") -> Post:
-    """An edit that is kept as a step of the column, so that it can be undone."""
+    """An edit that can be undone, as it is kept in the history."""
 
     def doing(bench: Workbench, form: Form) -> Response:
-        place = bench.workspace, form.text("study"), form.text("column")
-        before = history.history_of(*place)
+        key = bench.workspace, form.text("study"), form.text("column")
+        previous = hierarchy.history_of(*key)
         answer = do(bench, form)
-        history.keep(*place, before, called or form.text("action"))
+        hierarchy.keep(*key, previous, called or form.text("action"))
         return answer
 
     return doing
@@ -39,19 +39,21 @@ def undo(bench: Workbench, form: Form) -> Response:
     """Undoes the last edit of a column, or does again what was undone."""
     path, name, _, _ = _opened(bench, form)
     word = form.text("step")
-    history.walk(bench.workspace, path, name, 1 if word == "redo" else -1)
+    hierarchy.walk(bench.workspace, path, name, 1 if word == "redo" else -1)
     return bench.go("/hierarchy", "tree", study=path, column=name, saved="redo" if word == "redo" else "undo")
 
 
 def use(bench: Workbench, form: Form) -> Response:
     """Puts the hierarchy that a wizard makes into the study."""
     path, name, text, _ = _opened(bench, form)
-    new = wizard.with_hierarchy(text, name, wizard.made(form.text("wizard"), lambda field: form.text(field, "")), path)
-    return _saved(bench, path, name, text, new, "use")
+    edited = hierarchy.with_hierarchy(
+        text, name, hierarchy.line_of(form.text("wizard"), lambda field: form.text(field, "")), path
+    )
+    return _saved(bench, path, name, text, edited, "use")
 
 
 def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
-    """The study and column of a form, if neither has changed since its page was made."""
+    """The study and column of a form, if neither has changed."""
     path, name = form.text("study"), form.text("column")
     study, text = study_at(bench, path)
     study.column(name)
@@ -63,71 +65,71 @@ def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
     return path, name, text, spec
 
 
-def _saved(bench: Workbench, path: str, name: str, old: str, new: str, said: str) -> Response:
+def _saved(bench: Workbench, path: str, name: str, old: str, edited: str, word: str) -> Response:
     try:
-        Study.parse(new, bench.workspace.path(path).parent)
+        Study.parse(edited, bench.workspace.path(path).parent)
     except StudyError as error:
         raise InputError(error.problems[0]) from None
-    bench.workspace.write_study(path, new, mark(old))
-    return bench.go("/hierarchy", "tree", study=path, column=name, saved=said)
+    bench.workspace.write_study(path, edited, mark(old))
+    return bench.go("/hierarchy", "tree", study=path, column=name, saved=word)
 
 
 def edit(bench: Workbench, form: Form) -> Response:
     """Edits a tree that lists its values."""
     path, name, text, spec = _opened(bench, form)
     column = Study.parse(text, bench.workspace.path(path).parent).column(name)
-    known = values_known(bench, bench.workspace.of_study(path).get("data", ""), column) or {}
-    tree = column.hierarchy if isinstance(column.hierarchy, Hierarchy) else column.tree(list(known))
+    counts = values_known(bench, bench.workspace.of_study(path).get("data", ""), column) or {}
+    tree = column.hierarchy if isinstance(column.hierarchy, Hierarchy) else column.tree(list(counts))
     if tree.missing is not None:
         tree = Hierarchy.from_paths(tree.paths(), tree.kind)
-    chosen, action = form.texts("node"), form.text("action")
-    given = form.text("value", "")
-    more = [given] if given else [value for value in known if tree.encode([value])[0] < 0 and value != SUPPRESSED]
+    nodes, action = form.texts("node"), form.text("action")
+    entry = form.text("value", "")
+    additions = [entry] if entry else [value for value in counts if tree.encode([value])[0] < 0 and value != SUPPRESSED]
     if action == "list":
-        return _saved(bench, path, name, text, _listing(bench, path, name, text, more), "add")
+        return _saved(bench, path, name, text, _listing(bench, path, name, text, additions), "add")
     match action:
         case "group":
-            new = editing.group(tree, chosen, form.text("label"))
+            edited = editing.group(tree, nodes, form.text("label"))
         case "rename":
-            if len(chosen) != 1:
+            if len(nodes) != 1:
                 raise InputError("choose the one value or group to rename")
-            new = editing.rename(tree, chosen[0], form.text("label"))
+            edited = editing.rename(tree, nodes[0], form.text("label"))
         case "move":
-            new = editing.move(tree, chosen, form.text("target"))
+            edited = editing.move(tree, nodes, form.text("target"))
         case "first":
-            new = editing.put_first(tree, chosen)
+            edited = editing.put_first(tree, nodes)
         case "remove":
-            new = editing.without_values(tree, chosen)
+            edited = editing.without_values(tree, nodes)
         case "level":
-            new = editing.without_level(tree, form.whole("level", low=1) or 0)
+            edited = editing.without_level(tree, form.whole("level", low=1) or 0)
         case "add":
-            if not more:
+            if not additions:
                 raise InputError("write the value to add")
-            new = editing.with_values(tree, more)
+            edited = editing.with_values(tree, additions)
         case "free":
-            new, spec = tree, None
+            edited, spec = tree, None
         case _:
             raise InputError("choose what to do with the chosen values")
-    return _write(bench, path, name, text, spec, new, action)
+    return _write(bench, path, name, text, spec, edited, action)
 
 
-def _listing(bench: Workbench, path: str, name: str, text: str, more: Sequence[str]) -> str:
-    """The study with more values in the list of a column's domain; a list in a file is written there."""
-    listed = tomllib.loads(text)["columns"][name].get("values")
-    if isinstance(listed, list):
-        return set_keys(text, ("columns", name), {"values": spelled([*listed, *more])}, path)
-    file = bench.workspace.path(bench.workspace.relative(bench.workspace.path(path).parent / str(listed)))
-    kept = file.read_text("utf-8-sig").splitlines()
-    write_atomically(file, ("\n".join([*kept, *more]) + "\n").encode())
+def _listing(bench: Workbench, path: str, name: str, text: str, additions: Sequence[str]) -> str:
+    """The study with more values in the list of a column's domain."""
+    domain = tomllib.loads(text)["columns"][name].get("values")
+    if isinstance(domain, list):
+        return set_keys(text, ("columns", name), {"values": spelled([*domain, *additions])}, path)
+    file = bench.workspace.path(bench.workspace.relative(bench.workspace.path(path).parent / str(domain)))
+    lines = file.read_text("utf-8-sig").splitlines()
+    write_atomically(file, ("\n".join([*lines, *additions]) + "\n").encode())
     return text
 
 
-def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree: Hierarchy, said: str) -> Response:
+def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree: Hierarchy, word: str) -> Response:
     """Writes a tree to the column's file; one that had none gets one."""
     folder = bench.workspace.path(path).parent
     if isinstance(spec, str) and spec not in ("flat", "interval"):
         write_atomically(bench.workspace.path(bench.workspace.relative(folder / spec)), write(tree).encode())
-        return bench.go("/hierarchy", "tree", study=path, column=name, saved=said)
+        return bench.go("/hierarchy", "tree", study=path, column=name, saved=word)
     stem = slug(name, "column").lower()
     file = f"hierarchies/{stem}.csv"
     if (folder / file).exists():
@@ -136,7 +138,7 @@ def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree
     changes: dict[str, str | None] = {"hierarchy": toml_string(file)}
     if "values" in tomllib.loads(text)["columns"][name]:
         changes["values"] = None
-    return _saved(bench, path, name, text, set_keys(text, ("columns", name), changes, path), said)
+    return _saved(bench, path, name, text, set_keys(text, ("columns", name), changes, path), word)
 
 
 def upload(bench: Workbench, form: Form) -> Response:

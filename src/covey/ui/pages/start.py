@@ -1,4 +1,4 @@
-"""The first page: the tables, studies and runs of the folder, and ways to add some."""
+"""The first page, with the tables, studies and runs of the folder; and the jobs that run and that ran."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from covey.addresses import has_password
 from covey.errors import InputError
 from covey.files import json_object
 from covey.party.session.control import QUESTION
-from covey.ui.workbench import Form, Workbench
+from covey.ui.jobs import LOG, Job, tail
+from covey.ui.workbench import Form, Workbench, parameter
 
 _TRIAL = re.compile(r"(^|/)trial-\d+(\.toml)?$")
 
@@ -24,45 +25,45 @@ def is_trial(path: str) -> bool:
     return _TRIAL.search(path) is not None
 
 
-def show(bench: Workbench, request: Request) -> Response:
+def show_folder(bench: Workbench, request: Request) -> Response:
     """The contents of the folder."""
     workspace = bench.workspace
-    found = workspace.contents()
+    contents = workspace.contents()
     running = [job for job in bench.jobs.all() if job.state == "running"]
-    tables = [{"data": path, **_size(workspace.path(path))} for path in found.tables]
-    runs = [{"run": path, **_figures(workspace.path(path))} for path in found.runs if not is_trial(path)]
+    tables = [{"data": path, **_size(workspace.path(path))} for path in contents.tables]
+    runs = [{"run": path, **_figures(workspace.path(path))} for path in contents.runs if not is_trial(path)]
     return bench.page(
         "start.html", request, tables=tables, sources=workspace.sources(),
-        studies=[path for path in found.studies if not is_trial(path)], runs=runs, collections=found.collections,
+        studies=[path for path in contents.studies if not is_trial(path)], runs=runs, collections=contents.collections,
         unreadable=bench.unreadable(), jobs=running,
         asking=[job for job in running if (job.folder / QUESTION).is_file()],
     )  # fmt: skip
 
 
 def _size(path: Path) -> dict[str, object]:
-    found = path.stat()
-    return {"size": found.st_size, "changed": found.st_mtime}
+    status = path.stat()
+    return {"size": status.st_size, "changed": status.st_mtime}
 
 
 def _figures(folder: Path) -> dict[str, object]:
     """A few words on a run or a release."""
-    said = json_object(folder / "summary.json")
-    if not said:
+    summary = json_object(folder / "summary.json")
+    if not summary:
         return {"said": "not finished", "finished": False}
-    kept = said.get("kept")
-    rows, k = said.get("rows"), said.get("k")
+    fraction = summary.get("kept")
+    rows, k = summary.get("rows"), summary.get("k")
     parts = [f"{rows:,} rows" if isinstance(rows, int) else "the release went to others", f"k = {k}"]
-    if said.get("refused"):
+    if summary.get("refused"):
         parts.append("do not publish it")
-    elif isinstance(kept, float):
-        parts.append(f"kept {kept:.3f}")
+    elif isinstance(fraction, float):
+        parts.append(f"kept {fraction:.3f}")
     return {"said": ", ".join(parts), "finished": True}
 
 
 def upload(bench: Workbench, form: Form) -> Response:
     """Copies a table from elsewhere on this machine into the folder."""
-    given = form.upload("file")
-    name = Path(str(given.filename).replace("\\", "/")).name
+    source = form.upload("file")
+    name = Path(str(source.filename).replace("\\", "/")).name
     path = bench.workspace.path(name)
     if path.exists():
         raise InputError(f"{name}: is in the folder already; rename the file, or open the one that is there")
@@ -70,7 +71,7 @@ def upload(bench: Workbench, form: Form) -> Response:
     try:
         with partial.open("xb") as stream:
             partial.chmod(0o600)
-            shutil.copyfileobj(given.file, stream)
+            shutil.copyfileobj(source.file, stream)
         partial.rename(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
@@ -90,5 +91,58 @@ def add_source(bench: Workbench, form: Form) -> Response:
     return bench.go("/table", data=url)
 
 
-SHOW = {"/": show}
-DO = {"/upload": upload, "/source": add_source}
+def show_jobs(bench: Workbench, request: Request) -> Response:
+    """All jobs of this folder."""
+    return bench.page("jobs.html", request, jobs=bench.jobs.all())
+
+
+def show_job(bench: Workbench, request: Request) -> Response:
+    """One job, with what it printed."""
+    job = bench.jobs.find(parameter(request, "job"))
+    return bench.page("job.html", request, job=job, log=tail(job.folder / LOG), home=_home(bench, job))
+
+
+def _home(bench: Workbench, job: Job) -> str:
+    """The address of the page that a job was started from, if it is there."""
+    subject = job.file.subject
+    match job.file.kind:
+        case "trial":
+            return bench.at("/study", study=subject)
+        case "check" | "plan" | "run":
+            return bench.at("/partners", study=subject)
+        case "invite" | "collect":
+            return bench.at("/collection", study=subject)
+        case "look":
+            return bench.at("/table", data=subject)
+        case "verify" | "evaluate" | "audit" | "forget":
+            trial = re.fullmatch(r"(.+)/(trial-\d+)", subject)
+            return bench.at("/run", run=subject) if trial is None else bench.at(
+                "/trial", study=f"{trial[1]}/study.toml", trial=trial[2]
+            )  # fmt: skip
+    return ""
+
+
+def stop(bench: Workbench, form: Form) -> Response:
+    """Interrupts a job."""
+    bench.jobs.stop(form.text("job"))
+    return _back(bench, form)
+
+
+def again(bench: Workbench, form: Form) -> Response:
+    """Starts a job again; a run that was cut off goes on."""
+    bench.jobs.again(form.text("job"))
+    return _back(bench, form)
+
+
+def remove(bench: Workbench, form: Form) -> Response:
+    """Removes the notes on a job."""
+    bench.jobs.remove(form.text("job"))
+    return _back(bench, form)
+
+
+def _back(bench: Workbench, form: Form) -> Response:
+    return bench.go(form.text("back", "/jobs"))
+
+
+SHOW = {"/": show_folder, "/jobs": show_jobs, "/job": show_job}
+DO = {"/upload": upload, "/source": add_source, "/job/stop": stop, "/job/again": again, "/job/remove": remove}

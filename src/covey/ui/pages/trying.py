@@ -27,7 +27,7 @@ from covey.summary import Summary
 from covey.ui.examine import Examined
 from covey.ui.jobs import Job, covey, module
 from covey.ui.pages.table import summary_as_read
-from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workbench import Form, Workbench, parameter
 from covey.ui.workspace import mark
 
 _SWEEP = (2, 5, 10, 20, 50)
@@ -57,45 +57,49 @@ class Trial:
 def show(bench: Workbench, request: Request) -> Response:
     """The controls and all trials of a study."""
     workspace = bench.workspace
-    path = asked(request, "study")
-    place, text = workspace.study(path)
+    path = parameter(request, "study")
+    file, text = workspace.study(path)
     try:
-        study = Study.parse(text, place.parent)
+        study = Study.parse(text, file.parent)
     except StudyError as error:
         return bench.page("broken.html", request, study=path, problems=error.problems, status=400)
     data = workspace.of_study(path).get("data", "")
     trials = trials_of(bench, path)
-    tried = next((each.study for each in trials if each.name == asked(request, "tried", "")), None)
-    done = [trial for trial in trials if trial.summary is not None]
+    tried = next((trial.study for trial in trials if trial.name == parameter(request, "tried", "")), None)
+    finished = [trial for trial in trials if trial.summary is not None]
     running = [job for job in bench.jobs.all("trial", path) if job.state == "running"]
     failed = [
         job for job in bench.jobs.all("trial", path) if job.state in ("failed", "lost") and not _has_release(bench, job)
     ]
     return bench.page(
         "study.html", request, study=path, agreed=study, asking=tried or study, data=data,
-        tables=bench.tables(data), seen=mark(text), trials=done, running=running,
-        failed=failed[:3], chosen=asked(request, "algorithm", DEFAULT), seed=asked(request, "seed", "0"),
+        tables=bench.tables(data), seen=mark(text), trials=finished, running=running,
+        failed=failed[:3], chosen=parameter(request, "algorithm", DEFAULT), seed=parameter(request, "seed", "0"),
         frequent=_most_frequent(bench, data, study), limited=_limited(tried or study), text=text,
-        default=DEFAULT, picture=loss_by_k(done),
-        algorithms=[(name, each.says) for name, each in ALGORITHMS.items()],
+        default=DEFAULT, picture=loss_by_k(finished),
+        algorithms=[(name, algorithm.says) for name, algorithm in ALGORITHMS.items()],
         names=[column.name for column in study.quasi], sweep=_SWEEP,
     )  # fmt: skip
 
 
 def _limited(study: Study) -> list[str]:
-    """The sensitive columns whose l and t are shown at once: those that are asked for, or the first ones."""
+    """The sensitive columns whose l and t are shown at once."""
     asked_of = [column.name for column in study.sensitive if study.l_of(column) or study.t_of(column)]
     return asked_of or [column.name for column in study.sensitive[:_FEW_LIMITS]]
 
 
 def _most_frequent(bench: Workbench, data: str, study: Study) -> dict[str, float]:
-    """The part of the rows that the most frequent value of each sensitive column has, as far as the table is read."""
+    """The share of the most frequent value of each sensitive column."""
     try:
         summary = summary_as_read(bench, data) if data else None
     except (InputError, OSError):  # the table is not in the folder any more
         summary = None
-    often = {} if summary is None else {each.name: each.most / summary.rows for each in summary.columns if each.most}
-    return {column.name: often[column.name] for column in study.sensitive if column.name in often}
+    shares = (
+        {}
+        if summary is None
+        else {column.name: column.largest / summary.rows for column in summary.columns if column.largest}
+    )
+    return {column.name: shares[column.name] for column in study.sensitive if column.name in shares}
 
 
 def _has_release(bench: Workbench, job: Job) -> bool:
@@ -106,31 +110,31 @@ def trials_of(bench: Workbench, path: str) -> list[Trial]:
     """The trials of a study, the first first."""
     folder = bench.workspace.path(path).parent
     by_out = {job.file.notes.get("out", ""): job for job in reversed(bench.jobs.all("trial", path))}
-    found = []
-    for each in sorted(folder.glob("trial-*.toml"), key=lambda file: (len(file.name), file.name)):
-        if _TRIAL.fullmatch(each.stem) and not each.is_symlink():
-            found.append(_trial(bench, each, by_out))
-    return found
+    trials = []
+    for entry in sorted(folder.glob("trial-*.toml"), key=lambda file: (len(file.name), file.name)):
+        if _TRIAL.fullmatch(entry.stem) and not entry.is_symlink():
+            trials.append(_trial(bench, entry, by_out))
+    return trials
 
 
 def _trial(bench: Workbench, file: Path, by_out: Mapping[str, Job]) -> Trial:
-    out = file.with_suffix("")
-    relative = bench.workspace.relative(out)
+    folder = file.with_suffix("")
+    relative = bench.workspace.relative(folder)
     job = by_out.get(relative)
     examined = None
     result = bench.workspace.notes / "results" / f"{relative.replace('/', '~')}.json"
-    if result.is_file() and (out / SUMMARY).is_file():
+    if result.is_file() and (folder / SUMMARY).is_file():
         examined = msgspec.json.decode(result.read_bytes(), type=Examined)
     try:
         study: Study | None = Study.load(file)
     except InputError:
         study = None
-    summary = Summary.read(out / SUMMARY)
-    shown = examined is not None and (summary is None or summary.refused is None)
-    losses = {each.name: each.loss for each in examined.columns} if examined is not None and shown else {}
+    summary = Summary.read(folder / SUMMARY)
+    publishable = examined is not None and (summary is None or summary.refused is None)
+    losses = {column.name: column.loss for column in examined.columns} if examined is not None and publishable else {}
     return Trial(
         file.stem, relative, job, study, summary, examined,
-        read_json(out / "explanation.json", Explanation), read_json(out / EVALUATION, Evaluation), losses,
+        read_json(folder / "explanation.json", Explanation), read_json(folder / EVALUATION, Evaluation), losses,
     )  # fmt: skip
 
 
@@ -149,48 +153,50 @@ def loss_by_k(trials: list[Trial]) -> Markup | None:
     latest = trials[-1].summary
     if latest is not None and latest.k in points:
         best = CurvePoint(latest.k, points[latest.k])
-    said = f"{best.y:.3f} at k = {best.x:g}"
-    listed = ", ".join(f"{point.y:.3f} at k = {point.x:g}" for point in ordered)
-    return tag("figure", curve(ordered, best, x="k", y="loss (LM)", said=said), tag("figcaption", f"Loss: {listed}."))
+    label = f"{best.y:.3f} at k = {best.x:g}"
+    description = ", ".join(f"{point.y:.3f} at k = {point.x:g}" for point in ordered)
+    return tag(
+        "figure", curve(ordered, best, x="k", y="loss (LM)", caption=label), tag("figcaption", f"Loss: {description}.")
+    )
 
 
 def run(bench: Workbench, form: Form) -> Response:
-    """Starts a trial with what the controls ask for, or one for each k of a row."""
+    """Starts a trial with these controls, or one for each k."""
     path = form.text("study")
-    place, text = bench.workspace.study(path)
-    study = Study.parse(text, place.parent)
+    file, text = bench.workspace.study(path)
+    study = Study.parse(text, file.parent)
     data = bench.workspace.data(form.text("data"))
     bench.workspace.note_study(path, data=data)
     changed = _requested(form, study, text, path)
-    wanted = _SWEEP if form.text("sweep", "") else (None,)
+    thresholds = _SWEEP if form.text("sweep", "") else (None,)
     tried = ""
-    for k in wanted:
-        own = changed if k is None else set_keys(changed, ("privacy",), {"k": str(k)}, path)
-        tried = _start(bench, form, path, own, data)
-    more = {
-        "tried": "" if len(wanted) > 1 else tried,
+    for k in thresholds:
+        edited = changed if k is None else set_keys(changed, ("privacy",), {"k": str(k)}, path)
+        tried = _start(bench, form, path, edited, data)
+    query = {
+        "tried": "" if len(thresholds) > 1 else tried,
         "algorithm": form.text("algorithm", ""),
         "seed": form.text("seed", ""),
     }
-    return bench.go("/study", study=path, **more)
+    return bench.go("/study", study=path, **query)
 
 
 def _requested(form: Form, study: Study, text: str, path: str) -> str:
-    """The study's text with what the controls ask for; what they leave as it is stays as it is written."""
+    """The study's text with what the controls ask for."""
     k = form.whole("k", low=2)
     if k is not None and k != study.privacy.k:
         text = set_keys(text, ("privacy",), {"k": str(k)}, path)
-    for name, low, high, of in (("l", 1.0, float("inf"), study.l_of), ("t", 0.0, 1.0, study.t_of)):
-        asked_of = [form.number(f"{name}-{place}", low=low, high=high) for place, _ in enumerate(study.sensitive)]
-        if asked_of != [of(column) for column in study.sensitive]:
+    for name, low, high, limit_of in (("l", 1.0, float("inf"), study.l_of), ("t", 0.0, 1.0, study.t_of)):
+        asked_of = [form.number(f"{name}-{index}", low=low, high=high) for index, _ in enumerate(study.sensitive)]
+        if asked_of != [limit_of(column) for column in study.sensitive]:
             text = set_keys(text, ("privacy",), {name: None}, path)
             for column, value in zip(study.sensitive, asked_of, strict=True):
                 text = set_keys(text, ("columns", column.name), {name: None if value is None else f"{value:g}"}, path)
     suppression = form.number("suppression", low=0, high=100)
     if suppression is not None and abs(suppression / 100 - study.suppression) > 1e-9:
         text = set_keys(text, ("utility",), {"suppression": f"{suppression / 100:g}"}, path)
-    for place, column in enumerate(study.quasi):
-        weight = form.number(f"weight-{place}", low=0)
+    for index, column in enumerate(study.quasi):
+        weight = form.number(f"weight-{index}", low=0)
         if weight is not None and weight != column.weight:
             text = set_keys(text, ("columns", column.name), {"weight": f"{weight:g}"}, path)
     return text
@@ -201,20 +207,20 @@ def _start(bench: Workbench, form: Form, path: str, text: str, data: str) -> str
     folder = bench.workspace.path(path).parent
     Study.parse(text, folder)
     name = bench.workspace.free(folder, "trial", "", ".toml")
-    file, out = (bench.workspace.relative(folder / each) for each in (f"{name}.toml", name))
+    file, target = (bench.workspace.relative(folder / part) for part in (f"{name}.toml", name))
     write_atomically(folder / f"{name}.toml", text.encode())
     algorithm = form.text("algorithm", DEFAULT)
     command = covey(
-        "anonymize", file, data=data, out=out, explain=True, algorithm=algorithm if algorithm != DEFAULT else None,
+        "anonymize", file, data=data, out=target, explain=True, algorithm=algorithm if algorithm != DEFAULT else None,
         seed=form.whole("seed", low=0),
     )  # fmt: skip
     results = bench.workspace.notes / "results"
     results.mkdir(mode=0o700, exist_ok=True)
-    result = results / f"{out.replace('/', '~')}.json"
-    looking = module("covey.ui.examine", out, data, str(result))
+    result = results / f"{target.replace('/', '~')}.json"
+    looking = module("covey.ui.examine", target, data, str(result))
     k = Study.parse(text, folder).privacy.k
     title = f"Trial {name.removeprefix('trial-')} of {path}, k = {k}"
-    bench.jobs.start("trial", title, path, [command, looking], out=out)
+    bench.jobs.start("trial", title, path, [command, looking], out=target)
     return name
 
 
@@ -223,9 +229,9 @@ def evaluate(bench: Workbench, form: Form) -> Response:
     path = form.text("study")
     trial = _named(bench, path, form.text("trial"))
     data = bench.workspace.data(form.text("data"))
-    out = trial.folder
-    command = covey("evaluate", f"{out}/release.csv", study=f"{out}/study.toml", original=data, out=out)
-    bench.jobs.start("evaluate", f"Evaluating {out}", out, [command])
+    folder = trial.folder
+    command = covey("evaluate", f"{folder}/release.csv", study=f"{folder}/study.toml", original=data, out=folder)
+    bench.jobs.start("evaluate", f"Evaluating {folder}", folder, [command])
     return bench.go("/trial", study=path, trial=trial.name)
 
 
@@ -238,11 +244,11 @@ def choose(bench: Workbench, form: Form) -> Response:
     folder = bench.workspace.path(path).parent
     text = (folder / f"{trial.name}.toml").read_text("utf-8-sig")
     bench.workspace.write_study(path, text, form.text("seen"))
-    out = folder / "release"
-    if out.exists():
-        out = folder / bench.workspace.free(folder, "release", "")
-    shutil.copytree(bench.workspace.path(trial.folder), out)
-    return bench.go("/run", run=bench.workspace.relative(out), study=path, saved="release")
+    target = folder / "release"
+    if target.exists():
+        target = folder / bench.workspace.free(folder, "release", "")
+    shutil.copytree(bench.workspace.path(trial.folder), target)
+    return bench.go("/run", run=bench.workspace.relative(target), study=path, saved="release")
 
 
 def remove(bench: Workbench, form: Form) -> Response:
@@ -263,10 +269,10 @@ def _named(bench: Workbench, path: str, name: str) -> Trial:
 
 
 def one(bench: Workbench, request: Request) -> Response:
-    """One trial: what cost most and what asking for less would buy, the classes, rows before and after."""
-    path = asked(request, "study")
+    """One trial: its costs, its classes, rows before and after."""
+    path = parameter(request, "study")
     _, text = bench.workspace.study(path)
-    trial = _named(bench, path, asked(request, "trial"))
+    trial = _named(bench, path, parameter(request, "trial"))
     data = bench.workspace.of_study(path).get("data", "")
     return bench.page(
         "trial.html", request, study=path, trial=trial, data=data, seen=mark(text),

@@ -1,10 +1,9 @@
-"""The guard: one browser of one person is let in, and nobody else on this machine or behind another web site.
+"""The login: one browser of one person is let in, and nobody else on this machine or behind another web site.
 
 A token in the printed address works once and is exchanged for a cookie. The cookie is for scripts unreadable, strictly
 same-site, and bound to a random first part of every path: cookies know no ports, so that a server of another user on
 the same machine would be sent it otherwise. Host and Origin are compared with our own address, which ends DNS rebinding
-and requests from other pages; every form carries a token besides.
-"""
+and requests from other pages; every form carries a token besides."""
 
 from __future__ import annotations
 
@@ -80,8 +79,8 @@ class Guard:
 
     def enter(self, request: Request) -> Response:
         """Lets a browser in that has the token; it is of no use after that."""
-        given, entry = request.query_params.get(TOKEN_FIELD, ""), self._entry
-        if request.headers.get("host", "") not in self._hosts or entry is None or not _same(given, entry):
+        token, entry = request.query_params.get(TOKEN_FIELD, ""), self._entry
+        if request.headers.get("host", "") not in self._hosts or entry is None or not _same(token, entry):
             return refused("the address has been used already, or is not complete")
         self._entry = None
         page = HTMLResponse(
@@ -133,8 +132,8 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message.get("headers", [])}
-            more = {"content-security-policy": POLICY, **_HEADERS}
-            added = [(name.encode(), value.encode()) for name, value in more.items() if name.encode() not in present]
+            headers = {"content-security-policy": POLICY, **_HEADERS}
+            added = [(name.encode(), value.encode()) for name, value in headers.items() if name.encode() not in present]
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 
@@ -143,16 +142,16 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
 
 def _cookie(headers: Headers) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(_COOKIE)
     except CookieError:
         return ""
-    return "" if found is None else found.value
+    return "" if cookie is None else cookie.value
 
 
 def _random() -> str:
     return fresh_seed().reveal().hex()
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     """Compares in a time that does not depend on where they differ."""
-    return hmac.compare_digest(hashlib.sha256(one.encode()).digest(), hashlib.sha256(other.encode()).digest())
+    return hmac.compare_digest(hashlib.sha256(first.encode()).digest(), hashlib.sha256(second.encode()).digest())
