@@ -14,7 +14,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist 
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install kernels user demo dist test test-thorough test-slow fuzz lint format bench lock clean
+.PHONY: help install kernels user demo dist test test-thorough test-slow fuzz lint format bench bench-before house lock clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name about; do printf '  make %-14s %s\n' "$$name" "$$about"; done
@@ -76,6 +76,15 @@ format: install  ## mend what ruff can mend
 
 bench: install  ## our own measuring: speed, memory, utility, traffic
 	$(BIN)/python -m benchmarks
+
+BEFORE ?= ../covey-0.2.0
+bench-before: install  ## peel of 0.2.0, in a tree and an environment of its own, beside this one: Adult, k = 10 and 50
+	test -d $(BEFORE) || git worktree add --detach $(BEFORE) 71f1b6fe
+	$(MAKE) -C $(BEFORE) install
+	COVEY_BENCH_BEFORE=$(BEFORE) $(BIN)/python -m benchmarks peel 10:2:0 50:2:0
+
+house: install  ## the rooms with their lines, who imports whom, and the way of a row in three walks
+	@$(BIN)/python -m scripts.house
 
 # Needs uv; the result names no index and no host.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet

@@ -22,52 +22,52 @@ DOCS = ROOT / "docs"
 _PLACE = re.compile(r"(?P<before>^ *)?<!-- (?P<name>[a-z0-9-]+) -->.*?<!-- end -->", re.DOTALL | re.MULTILINE)
 
 
-def losses(found: Results) -> str:
+def losses(results: Results) -> str:
     """The losses on Adult, a line for each way."""
-    ways = list(dict.fromkeys(str(row["way"]) for row in found["losses"]))
+    methods = list(dict.fromkeys(str(row["way"]) for row in results["losses"]))
     rows = []
-    for way in ways:
-        own = sorted((row for row in found["losses"] if row["way"] == way), key=lambda row: number(row, "k"))
-        spent = [number(row, "seconds") for row in own]
-        rows.append((way, " / ".join(short(number(row, "lm")) for row in own), seconds(max(spent))))
+    for method in methods:
+        entries = sorted((row for row in results["losses"] if row["way"] == method), key=lambda row: number(row, "k"))
+        costs = [number(row, "seconds") for row in entries]
+        rows.append((method, " / ".join(short(number(row, "lm")) for row in entries), seconds(max(costs))))
     return table(("algorithm", "LM", "CPU seconds, at most"), rows)
 
 
-def starts(found: Results) -> str:
+def starts(results: Results) -> str:
     """The starts of `sequential`."""
     kinds = ("paper", "fitted", "small")
     rows = []
-    for name, said in (("hospitals", "hospitals, 3,000 rows"), ("Adult", "Adult")):
-        own = {(int(number(row, "k")), str(row["start"])): row for row in found["starts"] if row["table"] == name}
-        ks = sorted({k for k, _ in own})
-        cells = [" / ".join(short(number(own[k, kind], "lm")) for k in ks) for kind in kinds]
-        rows.append((said, " / ".join(map(str, ks)), *cells))
+    for name, label in (("hospitals", "hospitals, 3,000 rows"), ("Adult", "Adult")):
+        entries = {(int(number(row, "k")), str(row["start"])): row for row in results["starts"] if row["table"] == name}
+        ks = sorted({k for k, _ in entries})
+        cells = [" / ".join(short(number(entries[k, kind], "lm")) for k in ks) for kind in kinds]
+        rows.append((label, " / ".join(map(str, ks)), *cells))
     return table(("", "k", "`paper`", "`fitted`", "first clusters of six"), rows)
 
 
-def synthetic(found: Results) -> str:
+def synthetic(results: Results) -> str:
     """The seconds on synthetic tables."""
-    ways = list(dict.fromkeys(str(row["way"]) for row in found["synthetic"]))
-    sizes = sorted({(int(number(row, "distinct")), int(number(row, "records"))) for row in found["synthetic"]})
+    methods = list(dict.fromkeys(str(row["way"]) for row in results["synthetic"]))
+    sizes = sorted({(int(number(row, "distinct")), int(number(row, "records"))) for row in results["synthetic"]})
     rows = []
     for distinct, records in sizes:
-        own = {
+        cells = {
             str(row["way"]): seconds(number(row, "seconds"))
-            for row in found["synthetic"]
+            for row in results["synthetic"]
             if (number(row, "distinct"), number(row, "records")) == (distinct, records)
         }
-        rows.append((f"{distinct:,}", f"{records:,}", *(own[way] for way in ways)))
-    return table(("distinct records", "records", *ways), rows)
+        rows.append((f"{distinct:,}", f"{records:,}", *(cells[method] for method in methods)))
+    return table(("distinct records", "records", *methods), rows)
 
 
-def growth(found: Results) -> str:
+def growth(results: Results) -> str:
     """The growth from 10^4 to 10^7 rows."""
-    names = list(dict.fromkeys(str(row["algorithm"]) for row in found["growth"]))
+    names = list(dict.fromkeys(str(row["algorithm"]) for row in results["growth"]))
     rows = []
-    for size in sorted({int(number(row, "rows")) for row in found["growth"]}):
-        own = {str(row["algorithm"]): row for row in found["growth"] if number(row, "rows") == size}
-        items = int(number(next(iter(own.values())), "items"))
-        rows.append((f"10^{len(str(size)) - 1} ({items:,})", *(_grown(own.get(name)) for name in names)))
+    for size in sorted({int(number(row, "rows")) for row in results["growth"]}):
+        entries = {str(row["algorithm"]): row for row in results["growth"] if number(row, "rows") == size}
+        items = int(number(next(iter(entries.values())), "items"))
+        rows.append((f"10^{len(str(size)) - 1} ({items:,})", *(_grown(entries.get(name)) for name in names)))
     return table(("rows (distinct)", *names), rows)
 
 
@@ -80,12 +80,12 @@ def _grown(row: Row | None) -> str:
     return f"{number(row, 'seconds'):.1f} s, {row['megabytes']} MB"
 
 
-def one_class(found: Results) -> str:
+def one_class(results: Results) -> str:
     """The k from which the paper's start ends with one class on the hospitals."""
-    return str(found["one_class"][0]["k"])
+    return str(results["one_class"][0]["k"])
 
 
-def evaluated(found: Results) -> str:
+def evaluated(results: Results) -> str:
     """The releases of Adult, by what they are good for."""
     rows = [
         (
@@ -93,63 +93,83 @@ def evaluated(found: Results) -> str:
             *(f"{row[key]}%" for key in ("queries", "of 4 columns", "worst pair")),
             f"{number(row, 'AUC'):.3f}".lstrip("0"), f"{row['linked']}%",
         )
-        for row in found["evaluation"]
+        for row in results["evaluation"]
     ]  # fmt: skip
-    best = f"{max(number(row, 'original') for row in found['evaluation']):.3f}".lstrip("0")
+    best = f"{max(number(row, 'original') for row in results['evaluation']):.3f}".lstrip("0")
     return table(
         ("k", "release", "LM", "1 and 2 columns", "4 columns", "worst pair", f"AUC (original {best})", "linked"), rows
     )
 
 
-def peel_runs(found: Results) -> str:
+def peel_runs(results: Results) -> str:
     """Runs over TLS, of an earlier version where it was measured beside, and of this one."""
     order = ("latency ms", "k", "k_insider")
     rows = []
-    for row in sorted(found["tls"], key=lambda row: (*(number(row, key) for key in order), row.get("tree") is None)):
-        asked = [str(row[key]) for key in ("k", "k_insider")]
-        spent = [f"{row['rounds']:,}", str(row["MB a party"]), str(row["CPU s a party"]), seconds(number(row, "s"))]
-        rows.append((*asked, str(row["latency ms"]), str(row.get("tree") or "now"), short(number(row, "lm")), *spent))
-    head = ("k", "k_insider", "latency, ms", "", "LM", "rounds", "MB sent a party", "CPU s a party", "seconds")
+    for row in sorted(results["tls"], key=lambda row: (*(number(row, key) for key in order), row.get("tree") is None)):
+        request = [str(row[key]) for key in ("k", "k_insider", "cheating")]
+        costs = [f"{row['rounds']:,}", str(row["MB a party"]), str(row["CPU s a party"]), seconds(number(row, "s"))]
+        rows.append((*request, str(row["latency ms"]), str(row.get("tree") or "now"), short(number(row, "lm")), *costs))
+    head = (
+        "k",
+        "k_insider",
+        "cheating",
+        "latency, ms",
+        "",
+        "LM",
+        "rounds",
+        "MB sent a party",
+        "CPU s a party",
+        "seconds",
+    )
     return table(head, rows)
 
 
-def relay_lines(found: Results) -> str:
+def relay_lines(results: Results) -> str:
     """Bytes a second and round trips of one pair of parties, directly and over a relay."""
     rows = []
-    for row in chosen(found["lines"], latency_ms=0):
-        (far,) = [far for far in found["lines"] if far["carrier"] == row["carrier"] and far["latency_ms"]]
-        way = "direct TLS" if row["carrier"] == "direct" else f"`{row['carrier']}://`"
+    for row in chosen(results["lines"], latency_ms=0):
+        (distant,) = [line for line in results["lines"] if line["carrier"] == row["carrier"] and line["latency_ms"]]
+        carrier = "direct TLS" if row["carrier"] == "direct" else f"`{row['carrier']}://`"
         cpu = f"{row['sender_cpu_s']} + {row['reader_cpu_s']}"
         rows.append(
-            (way, str(row["mb_s"]), str(row["round_trip_ms"]), cpu, str(far["mb_s"]), str(far["round_trip_ms"]))
+            (
+                carrier,
+                str(row["mb_s"]),
+                str(row["round_trip_ms"]),
+                cpu,
+                str(distant["mb_s"]),
+                str(distant["round_trip_ms"]),
+            )
         )
     head = ("way", "MB a second", "round trip, ms", "CPU seconds for 200 MiB, sender + reader")
     return table((*head, "30 ms apart: MB a second", "round trip, ms"), rows)
 
 
-def relay_studies(found: Results) -> str:
+def relay_studies(results: Results) -> str:
     """Whole runs over a relay beside the same runs with direct TLS."""
     rows = []
     for part, people in (("study", "hospitals, 3,000 rows"), ("protocols", "a dozen people")):
-        for row in chosen(found[part], carrier="relay"):
+        for row in chosen(results[part], carrier="relay"):
             (direct,) = chosen(
-                found[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"}
+                results[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"}
             )
-            same = "yes" if row["release"] == direct["release"] else "NO"
+            equal = "yes" if row["release"] == direct["release"] else "NO"
             seconds_each = (f"{direct['seconds']:.1f}", f"{row['seconds']:.1f}", f"{row['times_direct']:.2f}")
-            rows.append((people, str(row["protocol"]), str(row["latency_ms"]), str(row["rounds"]), *seconds_each, same))
+            rows.append(
+                (people, str(row["protocol"]), str(row["latency_ms"]), str(row["rounds"]), *seconds_each, equal)
+            )
     head = ("table", "protocol", "latency, ms", "rounds", "direct, s", "relay, s", "times", "same release")
     return table(head, rows)
 
 
-def on_duckdb(found: Results) -> str:
+def on_duckdb(results: Results) -> str:
     """The growth of a table in DuckDB, beside memory."""
-    return _on_engine(found.get("duckdb", []))
+    return _on_engine(results.get("duckdb", []))
 
 
-def on_spark(found: Results) -> str:
+def on_spark(results: Results) -> str:
     """The growth of a table on Spark."""
-    return _on_engine(found.get("spark", []))
+    return _on_engine(results.get("spark", []))
 
 
 def _on_engine(measured: Sequence[Row]) -> str:
@@ -167,10 +187,10 @@ def _on_engine(measured: Sequence[Row]) -> str:
     return table(head, rows)
 
 
-def coarser(found: Results) -> str:
+def coarser(results: Results) -> str:
     """The loss where memory holds fewer tuples than there are."""
     rows = []
-    for row in sorted(found["coarse"], key=lambda row: -number(row, "room")):
+    for row in sorted(results["coarse"], key=lambda row: -number(row, "room")):
         room = f"{100 * number(row, 'room'):g}%"
         rows.append((room, str(row["levels"] or "all levels"), short(number(row, "lm")), f"{row['classes']:,}"))
     return table(("room for", "columns begin", "LM", "classes"), rows)
@@ -185,9 +205,7 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
         "on-duckdb": ("engine", on_duckdb), "on-spark": ("engine", on_spark), "coarser": ("engine", coarser),
     },
     "evaluate.md": {"evaluation": ("evaluation", evaluated)},
-    "protocols/peel.md": {
-        "peel-runs": ("peel", peel_runs),
-    },
+    "protocols/peel.md": {"peel-runs": ("peel", peel_runs), **protocol_figures.PEEL_COLUMNS},
     "relay.md": {"relay-lines": ("relay", relay_lines), "relay-studies": ("relay", relay_studies)},
     **loss_figures.PAGES,
     **protocol_figures.PAGES,
@@ -197,34 +215,34 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
 
 def results(name: str) -> Results:
     """The results that a benchmark keeps under this name."""
-    found: Results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    content: Results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return content
 
 
-def filled(text: str, page: str, known: Callable[[str], Results] = results) -> str:
+def filled(text: str, page: str, load: Callable[[str], Results] = results) -> str:
     """The page's text with every figure as the results have it. Raises KeyError for a figure that nobody makes."""
 
-    def made(place: re.Match[str]) -> str:
-        source, make = PAGES[page][place["name"]]
-        before = place["before"] or ""
-        figure = f"<!-- {place['name']} -->{make(known(source))}<!-- end -->"
-        return before + figure.replace("\n", f"\n{before}")
+    def made(match: re.Match[str]) -> str:
+        source, make = PAGES[page][match["name"]]
+        indent = match["before"] or ""
+        figure = f"<!-- {match['name']} -->{make(load(source))}<!-- end -->"
+        return indent + figure.replace("\n", f"\n{indent}")
 
     return _PLACE.sub(made, text)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Renews the pages, or checks them."""
-    wrong = 0
+    stale = 0
     for page in PAGES:
         text = (DOCS / page).read_text(encoding="utf-8")
-        made = filled(text, page)
+        output = filled(text, page)
         if "--check" not in arguments:
-            (DOCS / page).write_text(made, encoding="utf-8")
-        elif made != text:
+            (DOCS / page).write_text(output, encoding="utf-8")
+        elif output != text:
             print(f"docs/{page}: figures differ from those in benchmarks/results")
-            wrong += 1
-    return int(wrong > 0)
+            stale += 1
+    return int(stale > 0)
 
 
 if __name__ == "__main__":

@@ -22,32 +22,32 @@ TABLES = {"fair": "fair/fair.csv", "randhie": "randhie/src/randhie.csv"}
 
 def main(folder: Path) -> None:
     """Prints a line for each command of each table; the studies, releases and reports stay in the folder."""
-    with tempfile.TemporaryDirectory() as place:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", place, "statsmodels"]
+    with tempfile.TemporaryDirectory() as scratch:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch, "statsmodels"]
         subprocess.run(pip, check=True)
-        wheel = next(Path(place).glob("statsmodels-*.whl"))
+        wheel = next(Path(scratch).glob("statsmodels-*.whl"))
         with zipfile.ZipFile(wheel) as packed:
             for name, path in TABLES.items():
-                own = folder / name
-                own.mkdir(parents=True)
-                (own / f"{name}.csv").write_bytes(packed.read(f"statsmodels/datasets/{path}"))
+                target = folder / name
+                target.mkdir(parents=True)
+                (target / f"{name}.csv").write_bytes(packed.read(f"statsmodels/datasets/{path}"))
     for name in TABLES:
         data = f"{name}.csv"
         _call(folder / name, "new", data, "--out", "study.toml")
         _call(folder / name, "check", "study.toml", "--data", data)
-        said = _call(folder / name, "anonymize", "study.toml", "--data", data, "--out", "out")
+        answer = _call(folder / name, "anonymize", "study.toml", "--data", data, "--out", "out")
         _call(folder / name, "verify", "out/release.csv", "--study", "study.toml", "--original", data)
-        shown = {key: said[key] for key in ("rows", "withheld", "classes", "k_reached", "l_reached", "loss")}
-        print(f"  {shown}")
+        figures = {key: answer[key] for key in ("rows", "withheld", "classes", "k_reached", "l_reached", "loss")}
+        print(f"  {figures}")
 
 
 def _call(folder: Path, *command: str) -> dict[str, object]:
     began = time.perf_counter()
     called = [sys.executable, "-m", "covey", *command, "--json"]
-    done = subprocess.run(called, check=False, cwd=folder, capture_output=True, text=True)
+    process = subprocess.run(called, check=False, cwd=folder, capture_output=True, text=True)
     seconds = time.perf_counter() - began
-    print(f"covey {' '.join(command)}: exit {done.returncode}, {seconds:.1f} s {done.stderr.strip()[-200:]}")
-    return dict(json.loads(done.stdout))
+    print(f"covey {' '.join(command)}: exit {process.returncode}, {seconds:.1f} s {process.stderr.strip()[-200:]}")
+    return dict(json.loads(process.stdout))
 
 
 if __name__ == "__main__":

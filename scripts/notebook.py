@@ -34,15 +34,15 @@ def execute(content: Json) -> Json:
 def _run(source: str, session: dict[str, object], number: int) -> list[Json]:
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    said = io.StringIO()
+    output = io.StringIO()
     value = None
-    with contextlib.redirect_stdout(said):
+    with contextlib.redirect_stdout(output):
         exec(compile(tree, f"cell {number}", "exec"), session)  # noqa: S102
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), session)  # noqa: S307
     outputs: list[Json] = []
-    if said.getvalue():
-        outputs.append({"name": "stdout", "output_type": "stream", "text": said.getvalue().splitlines(keepends=True)})
+    if output.getvalue():
+        outputs.append({"name": "stdout", "output_type": "stream", "text": output.getvalue().splitlines(keepends=True)})
     if value is not None:
         outputs.append(
             {"data": _shown(value), "execution_count": number, "metadata": {}, "output_type": "execute_result"}
@@ -57,11 +57,11 @@ def _shown(value: object) -> Json:
 
         picture = vl_convert.vegalite_to_png(json.dumps(value.to_dict()), scale=1.5)
         return {"image/png": base64.b64encode(picture).decode(), "text/plain": ["a chart"]}
-    shown: Json = {"text/plain": repr(value).splitlines(keepends=True)}
+    content: Json = {"text/plain": repr(value).splitlines(keepends=True)}
     as_html = getattr(value, "_repr_html_", None)
     if callable(as_html) and (page := as_html()):
-        shown["text/html"] = str(page).splitlines(keepends=True)
-    return shown
+        content["text/html"] = str(page).splitlines(keepends=True)
+    return content
 
 
 def main(paths: list[str]) -> None:

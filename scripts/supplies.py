@@ -28,18 +28,18 @@ def main() -> None:
     """Prints the tables."""
     for folder in map(Path, sys.argv[1:] or [".venvs/user"]):
         python = str(folder / "bin" / "python")
-        listed = json.loads(_said(python, "-c", _LISTED))
+        packages = json.loads(_said(python, "-c", _LISTED))
         size = sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
         print(f"\n{folder}: {size / 1e6:,.0f} MB; {_said(python, '-m', 'pip', 'check').strip()}")
         for name, statement in (("import covey", "import covey"), ("covey.cli", "import covey.cli")):
             print(f"{name}: {min(_seconds(python, statement) for _ in range(3)):.2f} s")
         print("| package | version | MB | licence |\n| --- | --- | --- | --- |")
-        for package, version, taken, licence in sorted(listed, key=lambda row: -row[2]):
-            if taken >= SMALL:
-                print(f"| {package} | {version} | {taken / 1e6:,.0f} | {licence} |")
-        rest = [row for row in listed if row[2] < SMALL]
-        licences = sorted({row[3] for row in rest})
-        print(f"| {len(rest)} others | | {sum(row[2] for row in rest) / 1e6:,.0f} | {'; '.join(licences)} |")
+        for package, version, octets, licence in sorted(packages, key=lambda row: -row[2]):
+            if octets >= SMALL:
+                print(f"| {package} | {version} | {octets / 1e6:,.0f} | {licence} |")
+        remainder = [row for row in packages if row[2] < SMALL]
+        licences = sorted({row[3] for row in remainder})
+        print(f"| {len(remainder)} others | | {sum(row[2] for row in remainder) / 1e6:,.0f} | {'; '.join(licences)} |")
 
 
 def _said(*command: str) -> str:

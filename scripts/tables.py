@@ -37,14 +37,14 @@ def seconds(value: float) -> str:
     return f"{value:.2f}" if value < 0.095 else f"{value:.1f}" if value < 9.5 else f"{value:,.0f}"
 
 
-def chosen(rows: Sequence[Row], /, **wanted: object) -> list[Row]:
+def chosen(rows: Sequence[Row], /, **conditions: object) -> list[Row]:
     """The rows that have the wanted values; of several values, given as a tuple, one will do."""
     return [
         row
         for row in rows
         if all(
             row.get(key) in value if isinstance(value, tuple) else row.get(key) == value
-            for key, value in wanted.items()
+            for key, value in conditions.items()
         )
     ]
 
@@ -52,9 +52,9 @@ def chosen(rows: Sequence[Row], /, **wanted: object) -> list[Row]:
 # -- how a cell is written
 
 
-def text(key: str, said: Mapping[str, str] | None = None) -> Cell:
+def text(key: str, labels: Mapping[str, str] | None = None) -> Cell:
     """The cell as it stands in the row, or as it is said; empty where it is missing."""
-    return lambda row: (said or {}).get(str(row.get(key)), "" if row.get(key) is None else str(row[key]))
+    return lambda row: (labels or {}).get(str(row.get(key)), "" if row.get(key) is None else str(row[key]))
 
 
 def loss(key: str = "lm") -> Cell:
@@ -108,45 +108,50 @@ FORMS: dict[str, Callable[[str], Cell]] = {
 # -- how figures are put together
 
 
-def columns(described: str, more: Mapping[str, Cell] | None = None) -> dict[str, Cell]:
+def columns(described: str, special: Mapping[str, Cell] | None = None) -> dict[str, Cell]:
     """The columns that a text describes, by their headings; `more` are cells of their own, named like forms."""
-    found = {}
+    cells = {}
     for part in described.split("|"):
-        heading, given, source = part.strip().partition("=")
-        key, _, way = (source if given else heading).partition(":")
-        own = (more or {}).get(way)
-        found[heading if given else key] = FORMS[way](key) if own is None else own
-    return found
+        heading, equals, source = part.strip().partition("=")
+        key, _, form_name = (source if equals else heading).partition(":")
+        cell = (special or {}).get(form_name)
+        cells[heading if equals else key] = FORMS[form_name](key) if cell is None else cell
+    return cells
 
 
-def rows_of(found: Results, rows: Rows, order: str = "", /, **wanted: object) -> list[Row]:
+def rows_of(results: Results, rows: Rows, order: str = "", /, **conditions: object) -> list[Row]:
     """The rows that have the wanted values, sorted by some of them."""
     keys = order.split("|") if order else []
-    own = found[rows] if isinstance(rows, str) else rows(found)
-    return sorted(chosen(own, **wanted), key=lambda row: [number(row, key) for key in keys])
+    entries = results[rows] if isinstance(rows, str) else rows(results)
+    return sorted(chosen(entries, **conditions), key=lambda row: [number(row, key) for key in keys])
 
 
 def listed(
-    rows: Rows, described: str, order: str = "", more: Mapping[str, Cell] | None = None, **wanted: object
+    rows: Rows, described: str, order: str = "", special: Mapping[str, Cell] | None = None, **conditions: object
 ) -> Maker:
     """A table with a line for each row that has the wanted values, sorted by some of them."""
-    cells = columns(described, more)
-    return lambda found: table(
-        list(cells), [[cell(row) for cell in cells.values()] for row in rows_of(found, rows, order, **wanted)]
+    cells = columns(described, special)
+    return lambda results: table(
+        list(cells), [[cell(row) for cell in cells.values()] for row in rows_of(results, rows, order, **conditions)]
     )
 
 
 def side_by_side(
-    rows: Rows, lines: str, described: str, order: str = "k", more: Mapping[str, Cell] | None = None, **wanted: object
+    rows: Rows,
+    lines: str,
+    described: str,
+    order: str = "k",
+    special: Mapping[str, Cell] | None = None,
+    **conditions: object,
 ) -> Maker:
     """A table with a line for all rows that differ in k alone; its cells have them one after the other."""
-    heads, every = columns(lines, more), columns(f"k|{described}")
+    heads, every = columns(lines, special), columns(f"k|{described}")
 
-    def make(found: Results) -> str:
+    def make(results: Results) -> str:
         groups: dict[tuple[str, ...], list[Row]] = {}
-        for row in rows_of(found, rows, order, **wanted):
+        for row in rows_of(results, rows, order, **conditions):
             groups.setdefault(tuple(cell(row) for cell in heads.values()), []).append(row)
-        cells = [[*line, *(" / ".join(map(cell, own)) for cell in every.values())] for line, own in groups.items()]
+        cells = [[*line, *(" / ".join(map(cell, group)) for cell in every.values())] for line, group in groups.items()]
         return table([*heads, *every], cells)
 
     return make
@@ -156,18 +161,18 @@ def across(rows: Rows, head: str, heading: Cell, described: str, order: str = ""
     """A table with a column for each row, and a line for each thing that is described of it."""
     lines = columns(described)
 
-    def make(found: Results) -> str:
-        own = rows_of(found, rows, order)
-        return table((head, *map(heading, own)), [(said, *map(cell, own)) for said, cell in lines.items()])
+    def make(results: Results) -> str:
+        entries = rows_of(results, rows, order)
+        return table((head, *map(heading, entries)), [(label, *map(cell, entries)) for label, cell in lines.items()])
 
     return make
 
 
-def figure(rows: Rows, cell: Cell, /, **wanted: object) -> Maker:
+def figure(rows: Rows, cell: Cell, /, **conditions: object) -> Maker:
     """One figure in a sentence: of the row that has the wanted values."""
 
-    def make(found: Results) -> str:
-        (row,) = rows_of(found, rows, **wanted)
+    def make(results: Results) -> str:
+        (row,) = rows_of(results, rows, **conditions)
         return cell(row)
 
     return make

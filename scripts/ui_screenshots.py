@@ -33,21 +33,21 @@ _HEIGHTS = {"ui-trials": 1176, "ui-hierarchy": 900}
 class Camera:
     """Takes the pictures that are wanted."""
 
-    def __init__(self, everywhere: Path | None) -> None:
-        self.everywhere = everywhere
+    def __init__(self, gallery: Path | None) -> None:
+        self.gallery = gallery
 
-    def shoot(self, page: Page, name: str, *, kept: str = "") -> None:
+    def shoot(self, page: Page, name: str, *, image: str = "") -> None:
         """Takes a picture of a page; `kept` is its name in the documentation."""
-        if self.everywhere is not None:
+        if self.gallery is not None:
             for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):
                 _look(page, width, 860, scheme)
-                page.screenshot(path=self.everywhere / f"{name}-{width}-{scheme}.png", full_page=True)
+                page.screenshot(path=self.gallery / f"{name}-{width}-{scheme}.png", full_page=True)
             _look(page, 1280, 860, "light")
-        elif kept:
-            wide = kept != "ui-phone"
-            _look(page, 1080 if wide else 390, _HEIGHTS.get(kept, 720), "light" if wide else "dark")
+        elif image:
+            wide = image != "ui-phone"
+            _look(page, 1080 if wide else 390, _HEIGHTS.get(image, 720), "light" if wide else "dark")
             page.evaluate("scrollTo(0, 0)")
-            page.screenshot(path=IMAGES / f"{kept}.png")
+            page.screenshot(path=IMAGES / f"{image}.png")
             _look(page, 1280, 860, "light")
 
 
@@ -67,21 +67,21 @@ def one_owner(camera: Camera, folder: Path) -> None:
         for name, role in (("stay", "sensitive"), ("invoice", "left out"), ("admission", "plain")):
             page.get_by_role("group", name=name).get_by_role("radio", name=role).check()
         expect(page.locator("#together-live")).to_contain_text("in the 5 columns", timeout=WAIT)
-        camera.shoot(page, "columns", kept="ui-columns")
-        camera.shoot(page, "columns", kept="ui-phone")
+        camera.shoot(page, "columns", image="ui-columns")
+        camera.shoot(page, "columns", image="ui-phone")
         page.get_by_role("button", name="Make the study").click()
         camera.shoot(page, "study")
         page.get_by_role("link", name="Hierarchies", exact=True).click()
         camera.shoot(page, "hierarchies")
         page.locator("ul.rows a").nth(1).click()
-        camera.shoot(page, "hierarchy", kept="ui-hierarchy")
+        camera.shoot(page, "hierarchy", image="ui-hierarchy")
         page.get_by_role("link", name="Try it").click()
         for number, k in enumerate((5, 10, 25), 1):
             page.get_by_label("k", exact=True).fill(str(k))
             page.get_by_role("button", name="Try this").click()
             expect(page.get_by_role("link", name=f"Look at trial {number}")).to_be_visible(timeout=WAIT)
             expect(page.locator(".job.running")).to_have_count(0, timeout=WAIT)
-        camera.shoot(page, "trials", kept="ui-trials")
+        camera.shoot(page, "trials", image="ui-trials")
         page.get_by_role("link", name="Look at trial 2").click()
         camera.shoot(page, "trial")
         page.get_by_role("button", name="Choose this one").click()
@@ -89,7 +89,7 @@ def one_owner(camera: Camera, folder: Path) -> None:
         page.get_by_role("button", name="Have it judged").click()
         expect(page.get_by_text("yes, the release keeps")).to_be_visible(timeout=WAIT)
         camera.shoot(page, "judged")
-        if camera.everywhere is not None:
+        if camera.gallery is not None:
             _other_pages(camera, page)
 
 
@@ -105,9 +105,9 @@ def _other_pages(camera: Camera, page: Page) -> None:
     expect(page.get_by_role("button", name="Use this one")).to_be_visible()
     camera.shoot(page, "wizard")
     page.get_by_role("link", name="With partners").click()
-    for way in ("Rows are split", "Columns are split", "People answer themselves"):
-        page.get_by_role("link", name=way).click()
-        camera.shoot(page, f"joint-{way.split()[0].lower()}")
+    for label in ("Rows are split", "Columns are split", "People answer themselves"):
+        page.get_by_role("link", name=label).click()
+        camera.shoot(page, f"joint-{label.split()[0].lower()}")
     page.get_by_role("link", name="Join a study").click()
     camera.shoot(page, "join")
     page.get_by_role("link", name="Jobs").click()
@@ -124,15 +124,15 @@ def together(camera: Camera, folder: Path) -> None:
     """Three parties up to the question."""
     with gathered(folder) as consortium:
         pages = consortium.pages
-        if camera.everywhere is not None:
+        if camera.gallery is not None:
             _invited(camera, pages["north"], folder / "invitation.covey")
-        camera.shoot(pages["north"], "partners", kept="ui-partners")
+        camera.shoot(pages["north"], "partners", image="ui-partners")
         for page in pages.values():
             start_party(page)
         east = pages["east"]
         camera.shoot(east, "running")
         east.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
-        camera.shoot(east, "decide", kept="ui-decide")
+        camera.shoot(east, "decide", image="ui-decide")
         east.get_by_label("End the run for all parties").check()
         east.get_by_role("button", name="No, do not release it").click()
         expect(east.locator("#run")).to_contain_text("refused", timeout=WAIT)
@@ -141,22 +141,22 @@ def together(camera: Camera, folder: Path) -> None:
 
 def _invited(camera: Camera, page: Page, invitation: Path) -> None:
     """The pages of an invitation, and of a card that is to be compared."""
-    here = page.url
+    address = page.url
     page.get_by_role("link", name="Join a study").click()
     page.get_by_label("The invitation").set_input_files(invitation)
     page.get_by_role("button", name="Open it").click()
     camera.shoot(page, "invited")
-    page.goto(here)
+    page.goto(address)
     page.get_by_text("A partner has changed the study").click()
     page.get_by_label("A partner's card or invitation").set_input_files(invitation)
     page.get_by_role("button", name="Open the card").click()
     camera.shoot(page, "compare")
-    page.goto(here)
+    page.goto(address)
 
 
 def collection(camera: Camera, folder: Path) -> None:
     """A collection that has begun; the documentation does not show it."""
-    if camera.everywhere is None:
+    if camera.gallery is None:
         return
     (folder / "pilot.csv").write_text(PILOT)
     with browsing() as browser, serving(folder) as server:
@@ -168,12 +168,12 @@ def collection(camera: Camera, folder: Path) -> None:
         camera.shoot(page, "collection")
 
 
-def main(everywhere: Path | None) -> None:
+def main(gallery: Path | None) -> None:
     """Takes all pictures."""
     IMAGES.mkdir(exist_ok=True)
-    if everywhere is not None:
-        everywhere.mkdir(parents=True, exist_ok=True)
-    camera = Camera(everywhere)
+    if gallery is not None:
+        gallery.mkdir(parents=True, exist_ok=True)
+    camera = Camera(gallery)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for name, make in (("clinic-data", one_owner), ("parties", together), ("survey", collection)):
             (Path(folder) / name).mkdir()

@@ -27,9 +27,9 @@ _SETS = {
 
 def generate(seed: int = SEED) -> Files:
     """Returns every generated file by its path below `covey.samples`; the same seed gives the same bytes."""
-    everyone = people(Draws(seed, "people"))
+    population = people(Draws(seed, "people"))
     return {
         f"{name}/{file}": content
         for name, deal in _SETS.items()
-        for file, content in deal(everyone, Draws(seed, name)).items()
+        for file, content in deal(population, Draws(seed, name)).items()
     }

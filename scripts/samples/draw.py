@@ -39,13 +39,13 @@ class Draws:
 
     def pick(self, weights: Mapping[T, float]) -> T:
         """One of the keys, in proportion to its weight; a key of weight 0 never."""
-        left = self.unit() * sum(weights.values())
-        chosen = [key for key, weight in weights.items() if weight > 0]
-        for key in chosen:
-            left -= weights[key]
-            if left < 0:
+        remainder = self.unit() * sum(weights.values())
+        candidates = [key for key, weight in weights.items() if weight > 0]
+        for key in candidates:
+            remainder -= weights[key]
+            if remainder < 0:
                 return key
-        return chosen[-1]
+        return candidates[-1]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in random order (Fisher and Yates)."""

@@ -32,18 +32,18 @@ def clinic(people: Sequence[Person], draws: Draws) -> Files:
     ]  # fmt: skip
     rows = [
         [
-            each.id,
-            each.age,
-            each.sex,
-            blank(draws, each.postcode, 0.006),
-            blank(draws, each.occupation, 0.02),
-            each.admission.isoformat(),
-            each.stay,
-            each.ward,
-            each.diagnosis,
-            each.amount,
+            person.id,
+            person.age,
+            person.sex,
+            blank(draws, person.postcode, 0.006),
+            blank(draws, person.occupation, 0.02),
+            person.admission.isoformat(),
+            person.stay,
+            person.ward,
+            person.diagnosis,
+            person.amount,
         ]
-        for each in people
+        for person in people
     ]
     return {
         "clinic.csv": sheet(header, rows),
@@ -57,27 +57,27 @@ def hospitals(people: Sequence[Person], draws: Draws) -> Files:
     """The rows split among three hospitals with different case mixes; the south's clerks type ages as they like."""
     header = ["patient_id", "age", "sex", "postcode", "occupation", "admission", "stay", "diagnosis"]
     tables: dict[str, list[list[object]]] = {"north": [], "south": [], "east": []}
-    for each in people:
-        hospital = draws.pick(attraction(each))
-        age = untidy(draws, each.age) if hospital == "south" else str(each.age)
-        occupation = blank(draws, each.occupation, 0.05 if hospital == "east" else 0.01)
+    for person in people:
+        hospital = draws.pick(attraction(person))
+        age = untidy(draws, person.age) if hospital == "south" else str(person.age)
+        occupation = blank(draws, person.occupation, 0.05 if hospital == "east" else 0.01)
         tables[hospital].append(
-            [each.id, age, each.sex, each.postcode, occupation, each.admission, each.stay, each.diagnosis]
+            [person.id, age, person.sex, person.postcode, occupation, person.admission, person.stay, person.diagnosis]
         )
     files = {f"{hospital}.csv": sheet(header, rows) for hospital, rows in tables.items()}
     return {**files, "hierarchies/occupation.csv": trees.occupation()}
 
 
-def attraction(each: Person) -> dict[str, float]:
+def attraction(person: Person) -> dict[str, float]:
     """People go to the near hospital; births and psychiatry go south, joints and hearts north, children east."""
-    near = {"Harbour Coast": "south", "Middle Valley": "east"}.get(COUNTY[each.postcode], "north")
+    hospital = {"Harbour Coast": "south", "Middle Valley": "east"}.get(COUNTY[person.postcode], "north")
     pull = {"north": 2.8, "south": 2.0, "east": 1.3}
-    pull[near] *= 5.0
-    if each.ward in {"maternity", "psychiatry"}:
+    pull[hospital] *= 5.0
+    if person.ward in {"maternity", "psychiatry"}:
         pull["south"] *= 5.0
-    if each.diagnosis in {"arthrosis", "heart failure", "stroke", "hypertension"}:
+    if person.diagnosis in {"arthrosis", "heart failure", "stroke", "hypertension"}:
         pull["north"] *= 4.0
-    if each.ward == "paediatrics":
+    if person.ward == "paediatrics":
         pull["east"] *= 6.0
     return pull
 
@@ -89,13 +89,15 @@ def untidy(draws: Draws, age: int) -> str:
 
 def clinic_billing(people: Sequence[Person], draws: Draws) -> Files:
     """The columns split between a clinic and its billing office, with a few people that only one of them knows."""
-    known = people[:BILLED]
+    patients = people[:BILLED]
     clinical = [
-        [each.id, each.age, each.sex, each.postcode, each.diagnosis] for each in known if not draws.chance(0.008)
+        [person.id, person.age, person.sex, person.postcode, person.diagnosis]
+        for person in patients
+        if not draws.chance(0.008)
     ]
     billed = [
-        [each.id, blank(draws, each.occupation, 0.02), each.insurer, band(each.amount)]
-        for each in known
+        [person.id, blank(draws, person.occupation, 0.02), person.insurer, band(person.amount)]
+        for person in patients
         if not draws.chance(0.01)
     ]
     return {
@@ -113,56 +115,62 @@ def providers(people: Sequence[Person], draws: Draws) -> Files:
 
     A study of two leaves the pharmacy out; its draws come last, so that the others' tables are the same in both.
     """
-    gym = [[each.id, each.age, TOWN[each.postcode], visits(draws, each)] for each in people if trains(draws, each)]
+    gym = [
+        [person.id, person.age, TOWN[person.postcode], visits(draws, person)]
+        for person in people
+        if trains(draws, person)
+    ]
     insured = [
-        [each.id, blank(draws, each.occupation, 0.01), each.stay, each.diagnosis]
-        for each in people
+        [person.id, blank(draws, person.occupation, 0.01), person.stay, person.diagnosis]
+        for person in people
         if draws.chance(0.58)
     ]
     tables = {
         "gym.csv": sheet(["uid", "age", "town", "visits"], draws.shuffled(gym)),
         "insurer.csv": sheet(["uid", "occupation", "stay", "diagnosis"], draws.shuffled(insured)),
     }
-    served = [[each.id, medicines(draws, each), draws.pick(pickup(each))] for each in people if draws.chance(0.62)]
+    served = [
+        [person.id, medicines(draws, person), draws.pick(pickup(person))] for person in people if draws.chance(0.62)
+    ]
     return {
         **tables,
         "pharmacy.csv": sheet(["uid", "medicines", "pickup"], draws.shuffled(served)),
-        "population.csv": "".join(f"{uid}\n" for uid in sorted(each.id for each in people)).encode(),
+        "population.csv": "".join(f"{uid}\n" for uid in sorted(person.id for person in people)).encode(),
         "hierarchies/occupation.csv": trees.occupation(),
         "hierarchies/town.csv": trees.town(),
     }
 
 
-def trains(draws: Draws, each: Person) -> bool:
+def trains(draws: Draws, person: Person) -> bool:
     """The young join a gym more often than the old, and city people more often than others."""
-    likely = 0.68 if each.age < 40 else 0.58 if each.age < 65 else 0.48
-    return draws.chance(likely * (1.0 if COUNTY[each.postcode] == "Harbour Coast" else 0.9))
+    likely = 0.68 if person.age < 40 else 0.58 if person.age < 65 else 0.48
+    return draws.chance(likely * (1.0 if COUNTY[person.postcode] == "Harbour Coast" else 0.9))
 
 
-def visits(draws: Draws, each: Person) -> int:
+def visits(draws: Draws, person: Person) -> int:
     """Most come a few times a month and a few come daily; those in a long treatment come less."""
     if draws.chance(0.06):
         return draws.between(20, 30)
-    return max(0, min(30, round(draws.around(5.0 if each.stay < 10 else 3.0, 2.5))))
+    return max(0, min(30, round(draws.around(5.0 if person.stay < 10 else 3.0, 2.5))))
 
 
-def medicines(draws: Draws, each: Person) -> int:
+def medicines(draws: Draws, person: Person) -> int:
     """The old take more medicines a year than the young, and a few people take very many."""
-    return max(0, min(24, round(draws.around(2.0 + each.age / 15, 2.0)) + (8 if draws.chance(0.04) else 0)))
+    return max(0, min(24, round(draws.around(2.0 + person.age / 15, 2.0)) + (8 if draws.chance(0.04) else 0)))
 
 
-def pickup(each: Person) -> dict[str, float]:
+def pickup(person: Person) -> dict[str, float]:
     """People on the moors have their medicines brought; the young use the locker."""
-    far = COUNTY[each.postcode] == "High Moors"
-    return {"counter": 5.0, "locker": 4.0 if each.age < 40 else 1.0, "delivery": 6.0 if far else 1.5}
+    remote = COUNTY[person.postcode] == "High Moors"
+    return {"counter": 5.0, "locker": 4.0 if person.age < 40 else 1.0, "delivery": 6.0 if remote else 1.5}
 
 
 def survey(people: Sequence[Person], draws: Draws) -> Files:
     """One row per respondent: a few facts about oneself and an answer that one would not sign."""
-    asked = [each for each in people if each.age >= 16][:SURVEYED]
+    respondents = [person for person in people if person.age >= 16][:SURVEYED]
     rows = [
-        [each.age, each.sex, TOWN[each.postcode], each.occupation, draws.pick(moods(each))]
-        for each in draws.shuffled(asked)
+        [person.age, person.sex, TOWN[person.postcode], person.occupation, draws.pick(moods(person))]
+        for person in draws.shuffled(respondents)
     ]
     return {
         "survey.csv": sheet(["age", "sex", "town", "occupation", "low_spirits"], rows),
@@ -171,7 +179,9 @@ def survey(people: Sequence[Person], draws: Draws) -> Files:
     }
 
 
-def moods(each: Person) -> dict[str, float]:
+def moods(person: Person) -> dict[str, float]:
     """The young, the unemployed and those alone on the moors report low spirits more often."""
-    burden = 1.0 + (each.age < 30) + 2 * (each.occupation == "unemployed") + (COUNTY[each.postcode] == "High Moors")
+    burden = (
+        1.0 + (person.age < 30) + 2 * (person.occupation == "unemployed") + (COUNTY[person.postcode] == "High Moors")
+    )
     return dict(zip(MOODS, (50.0, 25.0 * burden, 9.0 * burden, 3.0 * burden), strict=True))

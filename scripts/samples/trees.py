@@ -15,7 +15,7 @@ def occupation() -> bytes:
 
 def diagnosis() -> bytes:
     """Diagnosis and its chapter."""
-    return lines((each.name, each.chapter) for each in DIAGNOSES)
+    return lines((entry.name, entry.chapter) for entry in DIAGNOSES)
 
 
 def town() -> bytes:
