@@ -94,7 +94,7 @@ def study_text(
     parts = [
         f'[study]\nname = "{name}"\nprotocol = "{protocol}"\npartition = "horizontal"\n',
         f"[privacy]\nk = {k}\n",
-        '[protocol]\ncolumn = "age"\nlevel = 1\n',
+        '[protocol]\ncolumn = "age"\nlevel = 1\n' if protocol == "count" else "",
         COLUMNS,
     ]
     for each in names:
@@ -126,6 +126,7 @@ def found(
     k: int = 3,
     made: Mapping[str, Keys] | None = None,
     now: datetime | None = None,
+    protocol: str = "count",
 ) -> dict[str, Site]:
     """Makes every party's folder: its copy of the study, everyone's certificates, its keys and its data."""
     ports = free_ports(names)
@@ -136,7 +137,7 @@ def found(
         for other, keys in everyone.items():
             (site.folder / "certs" / f"{other}.pem").write_bytes(keys.certificate.pem)
         keyring.save(everyone[name], site.keys)
-        site.study.write_text(study_text(names, k=k, ports=ports, certified=True))
+        site.study.write_text(study_text(names, k=k, ports=ports, certified=True, protocol=protocol))
         site.data.write_text(data_text(ROWS[name] if name in ROWS else ROWS["north"]))
     return sites
 

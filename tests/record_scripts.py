@@ -32,7 +32,7 @@ FOLDERS = Path(covey.__file__).parent / "protocols"
 VERSIONS = Path(__file__).parent / "fixtures" / "protocol_versions.json"
 FINGERPRINTED = (
     "cluster", "cluster of two", "federate", "federate of several", "generalize",
-    "suppress by elgamal", "count", "cluster-columns", "peel-columns", "collect", "collect by peeling",
+    "suppress by elgamal", "count", "cluster-columns", "peel-columns", "collect", "peel by respondents",
     "peel",
 )  # fmt: skip
 """The cases whose messages stand for their protocol's."""
@@ -77,7 +77,9 @@ def write(folder: Path, script: Iterable[Line]) -> None:
 
 def folder_of(protocol: Protocol) -> str:
     """The name of a protocol's folder."""
-    return protocol.ideal.__module__.split(".")[2]
+    module = sys.modules[protocol.ideal.__module__]
+    package = module.__name__ if hasattr(module, "__path__") else module.__name__.rpartition(".")[0]
+    return package.removeprefix("covey.protocols.").replace(".", "/")
 
 
 def fingerprint(messages: Iterable[Message]) -> str:
@@ -118,15 +120,21 @@ def unraised(protocol: Protocol, messages: Mapping[str, str]) -> str:
 def write_versions(names: list[str]) -> int:
     """Writes the versions of these protocols down, or of all. Returns 1 if one must be raised first."""
     written = json.loads(VERSIONS.read_text(encoding="utf-8")) if VERSIONS.exists() else {}
-    found: dict[str, tuple[Protocol, dict[str, str]]] = {}
+    found: dict[str, dict[str, tuple[Protocol, str]]] = {}
     for name in FINGERPRINTED:
         trial = CASES[name].smallest()
         folder = folder_of(trial.protocol)
         if not names or folder in names:
-            found.setdefault(folder, (trial.protocol, {}))[1][name] = fingerprint(lines(run(trial)))
-    wrong = [sentence for each in found.values() if (sentence := unraised(*each))]
+            found.setdefault(folder, {})[name] = trial.protocol, fingerprint(lines(run(trial)))
+    played = [(protocol, {name: own}) for cases in found.values() for name, (protocol, own) in cases.items()]
+    wrong = sorted({sentence for protocol, said in played if (sentence := unraised(protocol, said))})
     if not wrong:
-        written |= {folder: described(*each) for folder, each in found.items()}
+        for folder, cases in found.items():  # ways to split a table that share a folder have options of their own
+            parts = [described(protocol, {name: own}) for name, (protocol, own) in cases.items()]
+            written[folder] = {
+                key: {name: value for part in parts for name, value in part[key].items()}  # type: ignore[attr-defined]
+                for key in ("defaults", "messages")
+            } | {"version": parts[0]["version"]}
         VERSIONS.write_text(json.dumps(written, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     print("\n".join(wrong) or f"versions of {', '.join(sorted(found))} are written down")
     return int(bool(wrong))
@@ -141,7 +149,7 @@ def main(names: list[str]) -> int:
         if (FOLDERS / name / FILE).exists() and (not names or name in names):
             by_folder.setdefault(name, []).extend([trial, *(case.draw(seed) for seed in range(3))])
     for name, trials in by_folder.items():
-        old, new = load(f"covey.protocols.{name}"), missing(trials)
+        old, new = load(f"covey.protocols.{name.replace('/', '.')}"), missing(trials)
         write(FOLDERS / name, [*old, *new])
         print(f"{name}: {len(old)} lines, {len(new)} new")
     return write_versions(names)

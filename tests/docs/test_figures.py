@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from benchmarks._releases import jointly, one_owner
-from benchmarks.algorithms_figures import hospitals, measured
+from benchmarks.algorithms import hospitals, measured
 from scripts import figures
 from scripts.tables import chosen, number
 

@@ -17,7 +17,7 @@ from tests.harness.generalize_cases import GENERALIZE_CASES
 from tests.harness.network import seed_of
 from tests.harness.peel_cases import PEEL_CASES
 from tests.harness.peel_columns_cases import PEEL_COLUMNS_CASES
-from tests.harness.peel_survey_cases import PEEL_SURVEY
+from tests.harness.peel_respondents_cases import PEEL_RESPONDENTS
 from tests.harness.several_cases import SEVERAL_CASES
 from tests.harness.sharing_cases import SHARING_CASES
 from tests.harness.spent import Spent
@@ -28,8 +28,8 @@ from covey.arrays import Bits, Ints, Words
 from covey.crypto.rng import Rng, Stream
 from covey.hierarchy import Hierarchy
 from covey.protocols import count
-from covey.protocols.cluster_rows import ancestor
-from covey.protocols.federate import cardinality
+from covey.protocols.as_printed.cluster_rows import ancestor
+from covey.protocols.as_printed.federate import cardinality
 from covey.secure import align, conjunction, join, shuffle
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -389,7 +389,7 @@ BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *COMMIT
 PROTOCOLS = (
     COUNT,
     COLLECT,
-    PEEL_SURVEY,
+    PEEL_RESPONDENTS,
     *FEDERATE_CASES,
     *SEVERAL_CASES,
     *GENERALIZE_CASES,

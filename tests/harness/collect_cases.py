@@ -15,7 +15,7 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
-from covey.protocols.collect import PROTOCOL
+from covey.protocols.as_printed.collect import PROTOCOL
 from covey.study import Study
 
 HUB = "office"
@@ -55,7 +55,7 @@ def study_of(
     head = f'[study]\nname = "mood"\nprotocol = "collect"\npartition = "respondents"\n[privacy]\nk = {k}\n'
     office = f'[parties.{HUB}]\nrole = "collector"\n'
     parties = office + "".join(f"[parties.{name}]\n" for name in names_of(respondents))
-    method = f'[protocol]\nmethod = "curve"\n{protocol}\n'
+    method = f"[protocol]\nas_printed = true\n{protocol}\n"
     return Study.parse(f"{head}{privacy}\n{method}{_COLUMNS}{_NOTE if note else ''}{parties}")
 
 

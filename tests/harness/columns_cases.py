@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,12 +12,10 @@ from tests.harness.network import seed_of
 from tests.harness.trial import Case, Marked, Trial, keys_of, of_study
 
 from covey.crypto.rng import Rng, Stream, derive
-from covey.judge import verify
-from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
 from covey.protocols import Result, find
-from covey.protocols.cluster_columns.ideal import ideal
-from covey.protocols.cluster_columns.parameters import Parameters
+from covey.protocols.as_printed.cluster_columns.ideal import ideal
+from covey.protocols.as_printed.cluster_columns.parameters import Parameters
 from covey.study import Study
 from covey.table import Table
 
@@ -48,14 +44,11 @@ def study_of(
     *,
     k: int = 3,
     privacy: str = "",
-    schedule: str = "guarded",
     head: str = "",
-    evaluator: bool = False,
     note: str | None = None,
 ) -> Study:
     """A small study with this split; `note` names who has a column whose values the study does not list."""
-    options, roles = f'schedule = "{schedule}"', {"judge": "evaluator"} if evaluator else {}
-    return people_study("cluster", split, k=k, privacy=privacy, options=options, head=head, roles=roles, note=note)
+    return people_study("cluster", split, k=k, privacy=privacy, options="", head=head, roles={}, note=note)
 
 
 def people_study(
@@ -75,6 +68,8 @@ def people_study(
         own = [*columns, *(["note"] if note == name else [])]
         parts.append(f"[parties.{name}]\ncolumns = {own}\n")
     parts += [f'[parties.{name}]\nrole = "{role}"\n' for name, role in roles.items()]
+    if protocol == "cluster":
+        options = f"as_printed = true\n{options}"
     text = f'[study]\nname = "small"\nprotocol = "{protocol}"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
     return Study.parse(f"{text}{privacy}\n[protocol]\n{options}\n{_COLUMNS}{_NOTE if note else ''}{''.join(parts)}")
 
@@ -123,30 +118,6 @@ def ideal_of(study: Study, tables: Mapping[str, Table]) -> Result:
     return ideal(study, tables, derive(pivot.dummy, "lasting", "cluster"))
 
 
-def judged(trial: Trial) -> Trial:
-    """The same where ties are drawn in secret, by the evaluator's disguise: what is compared is what a judge says.
-
-    The judge says whether the release keeps the study, and how many rows it has; exact values are compared in full.
-    """
-
-    def say(table: pa.Table) -> object:
-        verdict = verify(table, trial.study)
-        return verdict.answer, table.num_rows, sorted(table["ill"].to_pylist())
-
-    def answer(name: str, finished: Finished) -> object:
-        return None if finished.release is None else say(finished.release)
-
-    def written(content: bytes) -> object:
-        names = pyarrow.csv.read_csv(io.BytesIO(content)).column_names
-        texts = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-        return say(pyarrow.csv.read_csv(io.BytesIO(content), convert_options=texts))
-
-    tables = {name: table for name, table in trial.tables.items() if table is not None}
-    release = ideal_of(trial.study, tables).release
-    due = None if release is None else say(release)
-    return replace(trial, ideal=dict.fromkeys(trial.ideal, due), answer=answer, written=written)
-
-
 def draw_people(stream: Stream, count: int) -> list[Person]:
     """Random people; ages crowd at the young end, the rich stay longer."""
     people: list[Person] = []
@@ -177,15 +148,10 @@ def _draw(seed: int) -> Trial:
     return trial_of(study_of(split, privacy="l = 1.2" if seed % 3 == 0 else ""), people, missing)
 
 
-def _draw_judged(seed: int) -> Trial:
-    people = draw_people(stream_of(seed, "judged"), 14 + seed % 20)
-    return judged(trial_of(study_of(THREE if seed % 2 else TWO, evaluator=True), people))
-
-
-def _smallest(evaluator: bool) -> Trial:
-    """A cut, moves, a split, a merger, and a release with exact values."""
+def _smallest() -> Trial:
+    """Moves, a split, a merger, and a release with exact values."""
     people = draw_people(stream_of(3, "smallest"), 12)
-    return trial_of(study_of(k=2, privacy="l = 1.2", evaluator=evaluator), people)
+    return trial_of(study_of(k=2, privacy="l = 1.2"), people)
 
 
 def mirrored(people: Sequence[Person]) -> list[Person]:
@@ -195,33 +161,23 @@ def mirrored(people: Sequence[Person]) -> list[Person]:
     return [(15 - age, sexes[sex], incomes[income], 7 - stay, ills[ill]) for age, sex, income, stay, ill in people]
 
 
-def _twins(evaluator: bool) -> tuple[Trial, Trial]:
+def _twins() -> tuple[Trial, Trial]:
     """The same people, all of whose values are others, but as far apart as before; too few of them to be divided."""
     people = draw_people(stream_of(5, "twins"), 24)
     people = [(age, sex, income, stay, "none") for age, sex, income, stay, _ in people]
-    study = study_of(k=13, evaluator=evaluator)
+    study = study_of(k=13)
     other = [(*person[:4], "none") for person in mirrored(people)]
-    pair = trial_of(study, people), trial_of(study, other)
-    return (judged(pair[0]), judged(pair[1])) if evaluator else pair
+    return trial_of(study, people), trial_of(study, other)
 
 
-def _marked(evaluator: bool) -> Marked:
+def _marked() -> Marked:
     """Names of people as keys: nobody but their holders may see one, before or after."""
     people = draw_people(stream_of(0, "marked"), 200)
-    study = study_of(k=10, evaluator=evaluator)
+    study = study_of(k=10)
     words = canaries.texts("everyone", 200)
     tables = tables_of(study, people, ids=words)
-    trial = of_study(study, find("cluster", "vertical"), tables)
-    return Marked(judged(trial) if evaluator else trial, texts={"everyone": words})
+    return Marked(of_study(study, find("cluster", "vertical"), tables), texts={"everyone": words})
 
 
-COLUMNS = Case("cluster-columns", _draw, lambda: _smallest(False), lambda: _twins(False), lambda: _marked(False), 6)
-EVALUATED = Case(
-    "cluster-columns-evaluated",
-    _draw_judged,
-    lambda: judged(_smallest(True)),
-    lambda: _twins(True),
-    lambda: _marked(True),
-    6,
-)
-COLUMNS_CASES = (COLUMNS, EVALUATED)
+COLUMNS = Case("cluster-columns", _draw, _smallest, _twins, _marked, 6)
+COLUMNS_CASES = (COLUMNS,)

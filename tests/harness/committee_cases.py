@@ -15,8 +15,8 @@ from tests.harness.trial import Case, Marked, Trial, of_block
 
 from covey.crypto.elgamal import Logarithms, encrypt, opened
 from covey.crypto.rng import Rng
-from covey.protocols.collect import committee, dealt_committee
-from covey.protocols.collect.dealt_committee import Cut
+from covey.protocols.as_printed.collect import committee, dealt_committee
+from covey.protocols.as_printed.collect.dealt_committee import Cut
 from covey.wire import Channel
 
 TRUSTEES = ("a", "b", "c")

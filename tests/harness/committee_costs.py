@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from covey.crypto.group import POINT_BYTES
 from covey.crypto.threshold_paillier import SLACK_BITS
-from covey.protocols.collect.dealt_committee import Cut
+from covey.protocols.as_printed.collect.dealt_committee import Cut
 from covey.secure import ciphers, lists
 from covey.secure.declare import Cost, Traffic
 from covey.wire import FRAME_BYTES

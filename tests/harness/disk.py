@@ -16,6 +16,10 @@ from typing import Literal
 
 from tests.harness.doom import Doom
 
+from covey.party.record.names import STATES
+
+_STATES = tuple(f".{name}." for name in STATES)
+"""How temporary files of states begin."""
 How = Literal["full", "short write", "failing sync", "sound"]
 
 
@@ -84,11 +88,12 @@ def failing(disk: Disk) -> Iterator[Disk]:
 
 @contextmanager
 def dying(doom: Doom, journal: Path, on_death: Callable[[], None]) -> Iterator[None]:
-    """In the block, the victim may die in the midst of a write to its journal."""
+    """In the block, the victim may die in the midst of a write to its journal or to a state beside it."""
     write, sync = os.write, os.fsync
 
     def patched_write(handle: int, content: bytes | memoryview) -> int:
-        if path_of(handle) == journal and doom.writing():
+        path = path_of(handle)
+        if (path == journal or path.name.startswith(_STATES)) and path.parent == journal.parent and doom.writing():
             write(handle, memoryview(content)[: len(content) // 2])
             on_death()
             doom.die()

@@ -19,11 +19,11 @@ from covey.crypto.paillier import SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.crypto.secret import Secret
-from covey.protocols import federate
-from covey.protocols.federate import comparison, cost, largest, window
-from covey.protocols.federate.ideal import divide, smallest_delta
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed import federate
+from covey.protocols.as_printed.federate import comparison, cost, largest, window
+from covey.protocols.as_printed.federate.ideal import divide, smallest_delta
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table, build, read
@@ -39,6 +39,7 @@ partition = "vertical"
 k = {k}
 {delta}
 [protocol]
+as_printed = true
 population = "population.csv"
 bits = {bits}
 {options}

@@ -1,4 +1,4 @@
-"""What the harness tries on `generalize`: a clinic and its billing office, in every leakage mode and variant."""
+"""What the harness tries on `generalize`: a clinic and its billing office, in every way to compare and variant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
-from covey.protocols.generalize import PROTOCOL, cost
+from covey.protocols.as_printed.generalize import PROTOCOL, cost
 from covey.protocols.shared.columns import meeting
 from covey.study import Study
 from covey.table import Table
@@ -49,7 +49,7 @@ _RECIPIENT = '[parties.registry]\nrole = "recipient"\n'
 def study_of(*, k: int = 3, options: str = "", head: str = "", recipient: bool = False) -> Study:
     """A small study of the two owners, with or without a recipient."""
     text = f'[study]\nname = "small"\nprotocol = "generalize"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
-    return Study.parse(f"{text}[protocol]\n{options}\n{_COLUMNS}{_RECIPIENT if recipient else ''}")
+    return Study.parse(f"{text}[protocol]\nas_printed = true\n{options}\n{_COLUMNS}{_RECIPIENT if recipient else ''}")
 
 
 def tables_of(
@@ -103,13 +103,13 @@ def stream_of(seed: int, *labels: str) -> Stream:
 
 _SETTINGS = (
     ("", False),
-    ('leakage = "one-sided"', True),
-    ('leakage = "matrix"\nvariant = "datafly"', False),
+    ('compare = "threshold"', True),
+    ('variant = "datafly"', False),
     ('variant = "finished-cells"', False),
     ('variant = "datafly"', True),
-    ('leakage = "one-sided"\nlocal = "mondrian"', False),  # many rounds: a recipient would hear nothing for long
-    ('variant = "finished-cells"\nties = "last"', True),
-    ('leakage = "matrix"\nlocal = "peel"', False),
+    ('local = "mondrian"', False),  # many rounds: a recipient would hear nothing for long
+    ('variant = "finished-cells"', True),
+    ('compare = "threshold"\nlocal = "peel"', False),
 )
 
 
@@ -156,7 +156,7 @@ def _marked() -> Marked:
     words = canaries.texts("everyone", 300)
     stream = stream_of(0, "marked")
     people = dict(zip(words, draw_people(stream, len(words)).values(), strict=True))
-    study = study_of(k=5, options='leakage = "one-sided"')
+    study = study_of(k=5)
     return Marked(trial_of(study, tables_of(study, people)), texts={"everyone": words})
 
 
@@ -172,6 +172,6 @@ def _case(name: str, options: str, draw: Sequence[int] | None = None) -> Case:
 
 
 GENERALIZE = _case("generalize", "")
-GENERALIZE_SHOWN = _case("generalize by lists", 'leakage = "one-sided"\nvariant = "datafly"', (1, 2, 5))
+GENERALIZE_HIDDEN = _case("generalize by thresholds", 'compare = "threshold"\nvariant = "datafly"', (1, 7))
 GENERALIZE_FINISHED = _case("generalize with finished cells", 'variant = "finished-cells"', (3, 6))
-GENERALIZE_CASES = (GENERALIZE, GENERALIZE_SHOWN, GENERALIZE_FINISHED)
+GENERALIZE_CASES = (GENERALIZE, GENERALIZE_HIDDEN, GENERALIZE_FINISHED)

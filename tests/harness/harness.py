@@ -30,6 +30,7 @@ from covey.party.session.approval import approve_always
 from covey.party.session.journal import EVERYTHING, NO_JOURNAL, Journal, NoJournal
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.resume import ResumableRun
+from covey.party.session.states import StateJournal
 from covey.wire import Contact, Link, Meeting, MemoryNetwork
 from covey.wire import frame as frames
 
@@ -68,6 +69,7 @@ def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, lo
         log=log,
         patience=PATIENCE,
         journal=journal,
+        letters=trial.letters.get(name),
         writes_any=True,  # of a few rows some have a value of their own
     )
 
@@ -116,7 +118,8 @@ async def _one(
         async with meet(name) as link:
             return await take_part(part, link)
     own = folder / name
-    journal = Journal.resume(own / JOURNAL, trial.keys[name].journal, limit=limit)
+    kind = Journal if trial.protocol.computing is None else StateJournal
+    journal = kind.resume(own / JOURNAL, trial.keys[name].journal, limit=limit)
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
     _watch(part, end, stack)
@@ -139,6 +142,7 @@ class SigningLink:
 
     def __init__(self, link: Link, keys: Mapping[str, Keys]) -> None:
         self.me, self.peers, self._link, self._keys = link.me, link.peers, link, keys
+        self._heads: dict[tuple[str, str, int], bytes] = {}
 
     async def send(self, peer: str, frame: bytes) -> None:
         await self._link.send(peer, frame)
@@ -148,7 +152,14 @@ class SigningLink:
         if not frames.SEQUENCE_BYTES + frames.SIGNATURE_BYTES < len(frame) <= frames.MAX_FRAME:
             return frame
         sequence, letter = frames.split(frame)
-        signed = self._keys[peer].sign(frames.statement(frames.digest(letter)))
+        try:
+            header = frames.read(letter).header
+        except ValueError:
+            return frame
+        before = self._heads.get((peer, header.step, header.number - 1), frames.NO_HEAD)
+        head = frames.follow(before, frames.digest(letter))
+        self._heads[peer, header.step, header.number] = head
+        signed = self._keys[peer].sign(frames.statement(head))
         return frames.place(sequence, signed + bytes(letter[frames.SIGNATURE_BYTES :]))
 
     def heard(self, peer: str) -> float:

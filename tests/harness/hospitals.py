@@ -50,6 +50,10 @@ def study_of(
     note: bool = False,
 ) -> Study:
     """A small study for these parties; with `note` it carries a column whose values it does not list."""
+    if protocol in ("cluster", "suppress"):
+        options = f"as_printed = true\n{options}"
+    if protocol == "cluster" and "calls" not in options:
+        options += '\ncalls = "turn"'
     text = f'[study]\nname = "small"\nprotocol = "{protocol}"\npartition = "horizontal"\n{head}\n[privacy]\nk = {k}\n'
     parties = "".join(f"[parties.{name}]\n" for name in names)
     return Study.parse(f"{text}{privacy}\n[protocol]\n{options}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
@@ -73,6 +77,12 @@ def tables_of(
         if (table := load_table(study, name, frame)) is not None:
             tables[name] = table
     return tables
+
+
+def frame_of(people: Sequence[Person]) -> pa.Table:
+    """These people as a file would have them."""
+    age, sex, ill = (list(map(str, cells)) for cells in zip(*people, strict=True))
+    return pa.table({"patient": list(map(str, range(len(people)))), "age": age, "sex": sex, "ill": ill})
 
 
 def trial_of(

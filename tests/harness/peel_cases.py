@@ -22,7 +22,8 @@ ASKED = (
 def _draw(seed: int) -> Trial:
     people = draw_people(stream_of(seed, "peel"), SITES, 6, 12)
     sizes = 'sizes = "public"' if seed % 2 else ""
-    return trial_of(study_of("peel", privacy=ASKED[seed % len(ASKED)], head=sizes), people)
+    trusts = 'cheating = "trust"' if seed % 3 == 1 else ""
+    return trial_of(study_of("peel", privacy=ASKED[seed % len(ASKED)], head=sizes, options=trusts), people)
 
 
 def _smallest() -> Trial:

@@ -16,15 +16,14 @@ from tests.harness.harness import answers, run, spent
 from tests.harness.spent import Spent
 from tests.harness.trial import Trial
 
-from covey import samples
 from covey.party.session.data import load_table
 from covey.party.simulate.demo import prepare
-from covey.party.simulate.respondents import simulate
+from covey.party.simulate.in_process import simulate
 from covey.protocols import Forecast, of_study
-from covey.protocols.federate.cost import of_run
-from covey.protocols.federate.ideal import divide
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.as_printed.federate.cost import of_run
+from covey.protocols.as_printed.federate.ideal import divide
+from covey.protocols.as_printed.federate.parameters import Parameters
+from covey.protocols.as_printed.federate.users import OwnUsers
 from covey.sources.source import connect
 from covey.study import Study
 from covey.table import Table
@@ -124,24 +123,29 @@ def made_up_columns(
     return _trial(study, tables)
 
 
-def survey(rows: int, columns: int = 0, *, k: int = 5, options: str = "") -> Compared:
-    """A collection among so many respondents, of the sample or with made-up columns, beside its plan."""
-    if columns:
-        text = _study("collect", "respondents", columns, k, options)
-        study = Study.parse(f'{text}[parties.office]\nrole = "collector"\n')
-        frame = _people(np.random.default_rng(1), columns, rows, 3)
-    else:
-        text = (samples.path("survey") / "study.toml").read_text()
-        study = Study.parse(f"{text}\n[protocol]\n{options}\n", samples.path("survey"))
+def survey(protocol: str, rows: int, columns: int = 0, *, k: int = 5) -> Compared:
+    """A collection among so many respondents, of the demonstration or with made-up columns, beside its plan."""
+    with tempfile.TemporaryDirectory() as folder:
+        shown = prepare(protocol, Path(folder, "demo"))
+        study = shown.study
         names = [column.name for column in study.columns]
-        batches = connect(str(samples.path("survey") / "survey.csv")).batches(names)
+        batches = connect(shown.data["respondents"]).batches(names)
         frame = pa.Table.from_batches(batches).rename_columns(names).slice(0, rows)
-    found = simulate(study, frame, seed=1).summary
+    if columns:
+        options = "as_printed = true\ngrid = 4096" if protocol == "collect" else ""
+        text = _study(of_study(study).name, "respondents", columns, k, options)
+        text += "".join(f'[parties.{party.name}]\nrole = "{party.role}"\n' for party in study.parties)
+        study = Study.parse(text)
+        frame = _people(np.random.default_rng(1), columns, rows, 3)
+    found = simulate(study, {"respondents": frame}, seed=1).summary
     taken = [int(str(found[name])) for name in ("rounds", "messages", "bytes")]
     return Compared(of_study(study).foresee(study, {"respondents": rows}), Spent(*taken))
 
 
 def _study(protocol: str, partition: str, columns: int, k: int, options: str, head: str = "") -> str:
+    ours = {"cluster": 'calls = "turn"' if partition == "horizontal" else "", "suppress": 'compare = "bins"'}
+    if protocol in ("cluster", "suppress", "generalize", "federate"):
+        options += f"\nas_printed = true\n{ours.get(protocol, '')}"
     text = f'[study]\nname = "made up"\nprotocol = "{protocol}"\npartition = "{partition}"\n{head}\n'
     text += f"[privacy]\nk = {k}\n[protocol]\n{options}\n"
     for place in range(columns):

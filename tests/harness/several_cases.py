@@ -15,9 +15,9 @@ from tests.harness.trial import Case, Trial, of_block
 
 from covey.arrays import Longs, Words
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.federate import several_cost, shared_numbers
-from covey.protocols.federate.checking import Notes
-from covey.protocols.federate.ideal import smallest_delta
+from covey.protocols.as_printed.federate import several_cost, shared_numbers
+from covey.protocols.as_printed.federate.checking import Notes
+from covey.protocols.as_printed.federate.ideal import smallest_delta
 from covey.protocols.shared.cost import CostEstimate
 from covey.study import Study
 from covey.wire import Channel
@@ -48,7 +48,7 @@ def text_of(providers: int, k: int = 2, delta: float | None = 0.9, options: str 
         [
             '[study]\nname = "several"\nprotocol = "federate"\npartition = "vertical"',
             f"[privacy]\nk = {k}" if delta is None else f"[privacy]\nk = {k}\ndelta = {delta}",
-            f'[protocol]\npopulation = "population.csv"\n{options}',
+            f'[protocol]\nas_printed = true\npopulation = "population.csv"\n{options}',
             '[columns.uid]\nrole = "key"',
             *(f"[columns.{name}]\n{said}" for own in columns.values() for name, said in own.items()),
             *(f"[parties.{name}]\ncolumns = {[*own]}" for name, own in columns.items()),

@@ -10,12 +10,12 @@ from tests.harness.network import seed_of
 from tests.harness.spent import Spent
 from tests.harness.trial import Case, Marked, Trial, of_block
 
-from covey.arrays import Bits, Longs, Words
+from covey.arrays import Bits, Words
 from covey.crypto.rng import Rng, Stream
 from covey.hierarchy import Hierarchy
-from covey.protocols.cluster_rows import ancestor, rings
-from covey.protocols.cluster_rows.descent import NOTHING, Nodes
-from covey.secure import conjunction, match, squares
+from covey.protocols.as_printed.cluster_rows import ancestor, rings
+from covey.protocols.as_printed.cluster_rows.descent import NOTHING, Nodes
+from covey.secure import conjunction, match
 from covey.secure.match import Text
 from covey.wire import Channel
 
@@ -65,37 +65,6 @@ MATCH = Case(
         _match({"a": [b"u", None, None], "b": [b"u", None, None]}),
     ),
     _marked_match,
-)
-
-
-# -- sums of squares
-
-
-def _squares(numbers: Mapping[str, Longs], groups: int) -> Trial:
-    async def role(channel: Channel, mine: Longs) -> object:
-        return (await squares.sums(channel, mine, groups)).tolist()
-
-    size = len(numbers), len(next(iter(numbers.values()))), groups
-    declared = squares.COST
-    cost = Spent(declared.rounds(*size), declared.messages(*size), declared.bytes(*size))
-    return of_block("squares", numbers, role, dict.fromkeys(numbers, squares.ideal(numbers, groups).tolist()), cost)
-
-
-def _draw_squares(seed: int) -> Trial:
-    stream = _stream(seed, "squares")
-    groups, names = 1 + stream.below(4), ("a", "b", "c", "d", "e")[: 3 + stream.below(3)]
-    width = groups * (1 + stream.below(6))
-    return _squares({name: (stream.words(width) % np.uint64(2001)).astype(np.int64) - 1000 for name in names}, groups)
-
-
-SQUARES = Case(
-    "squares",
-    _draw_squares,
-    lambda: _squares({"a": np.array([1, -4]), "b": np.array([2, 0]), "c": np.array([0, 1])}, 1),
-    lambda: (
-        _squares({"a": np.array([5, -4, 0, 1]), "b": np.array([2, 0, 3, 3]), "c": np.array([0, 1, 9, 9])}, 2),
-        _squares({"a": np.array([3, 0, 5, 6]), "b": np.array([0, 7, 6, 6]), "c": np.array([0, 0, 1, 1])}, 2),
-    ),
 )
 
 
@@ -229,4 +198,4 @@ RING_AND = Case(
     ),
 )
 
-SHARING_CASES = (SQUARES, MATCH, AND_OF_TWO, ANCESTOR_OF_TWO, RING_SUM, RING_AND)
+SHARING_CASES = (MATCH, AND_OF_TWO, ANCESTOR_OF_TWO, RING_SUM, RING_AND)

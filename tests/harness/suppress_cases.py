@@ -1,4 +1,4 @@
-"""What the harness tries on `suppress`: small tables of two clinics and of three, with each encryption."""
+"""What the harness tries on `suppress`: small tables of two clinics, with each encryption."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.protocols import find
-from covey.protocols.suppress import cost
+from covey.protocols.as_printed.suppress import cost
 from covey.study import Study
 from covey.table import Table
 
 SITES = ("north", "south")
-THREE = hospitals.SITES
 
 
-def study_of(
-    encryption: str = "waters", *, k: int = 3, note: bool = False, epoch: str = "2026-11", sites: Sequence[str] = SITES
-) -> Study:
+def study_of(encryption: str = "waters", *, k: int = 3, note: bool = False, epoch: str = "2026-11") -> Study:
     """A small study; with `note` it carries a column whose values it does not list."""
-    options = f'encryption = "{encryption}"\nepoch = "{epoch}"'
-    return hospitals.study_of("suppress", sites, k=k, options=options, note=note)
+    options = f'encryption = "{encryption}"\nepoch = "{epoch}"\ncompare = "bins"'
+    return hospitals.study_of("suppress", SITES, k=k, options=options, note=note)
 
 
 def trial_of(
@@ -42,11 +39,9 @@ def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     return Spent(found.rounds, found.messages, found.bytes)
 
 
-def draw_people(
-    stream: Stream, least: int, most: int, spread: int = 5, sites: Sequence[str] = SITES
-) -> dict[str, list[Person]]:
+def draw_people(stream: Stream, least: int, most: int, spread: int = 5) -> dict[str, list[Person]]:
     """Random people of all sites, of some ages that they share."""
-    return hospitals.draw_people(stream, sites, least, most, spread)
+    return hospitals.draw_people(stream, SITES, least, most, spread)
 
 
 def _stream(seed: int, *labels: str) -> Stream:
@@ -76,54 +71,11 @@ def _twins(encryption: str) -> tuple[Trial, Trial]:
     return trial_of(study_of(encryption), one), trial_of(study_of(encryption), other)
 
 
-def _marked(encryption: str, sites: Sequence[str] = SITES) -> Marked:
-    words = {name: canaries.texts(name, 24 if encryption == "waters" else 400) for name in sites}
+def _marked(encryption: str) -> Marked:
+    words = {name: canaries.texts(name, 24 if encryption == "waters" else 400) for name in SITES}
     stream = _stream(0, "marked")
-    people = {name: draw_people(stream, len(own), len(own), 8, sites)[name] for name, own in words.items()}
-    return Marked(trial_of(study_of(encryption, k=4, sites=sites), people, words), texts=words)
-
-
-def _smallest_of_three(encryption: str) -> Trial:
-    """A tuple that only all three make k of, and rare ones."""
-    people: dict[str, list[Person]] = {
-        "east": [(1, "F", "flu"), (2, "M", "none")],
-        "north": [(1, "F", "none"), (3, "F", "ulcer")],
-        "south": [(1, "F", "flu"), (5, "M", "flu")],
-    }
-    return trial_of(study_of(encryption, note=True, sites=THREE), people)
-
-
-def _twins_of_three(encryption: str) -> tuple[Trial, Trial]:
-    """The same release and the same sizes; the suppressed tuples, and who has them, differ."""
-    kept: list[Person] = [(1, "F", "flu"), (1, "F", "none")]
-    one: dict[str, list[Person]] = {
-        "east": [*kept, (2, "M", "none"), (4, "F", "flu")],
-        "north": [*kept, (2, "M", "none")],
-        "south": [*kept, (5, "F", "ulcer")],
-    }
-    other: dict[str, list[Person]] = {
-        "east": [*kept, (9, "M", "none"), (9, "M", "flu")],
-        "north": [*kept, (8, "F", "ulcer")],
-        "south": [*kept, (7, "M", "none")],
-    }
-    both = (trial_of(study_of(encryption, sites=THREE), people) for people in (one, other))
-    return next(both), next(both)
-
-
-def _case_of_three(encryption: str, quick: int) -> Case:
-    def draw(seed: int) -> Trial:
-        stream, spread = _stream(seed, "three", encryption), 2 + seed % 4
-        study = study_of(encryption, k=2 + seed % 4, sites=THREE)
-        return trial_of(study, draw_people(stream, 3, 9, spread, THREE))
-
-    return Case(
-        f"suppress among three by {encryption}",
-        draw,
-        lambda: _smallest_of_three(encryption),
-        lambda: _twins_of_three(encryption),
-        lambda: _marked(encryption, THREE),
-        quick=quick,
-    )
+    people = {name: draw_people(stream, len(own), len(own), 8)[name] for name, own in words.items()}
+    return Marked(trial_of(study_of(encryption, k=4), people, words), texts=words)
 
 
 def _case(encryption: str, quick: int) -> Case:
@@ -138,5 +90,4 @@ def _case(encryption: str, quick: int) -> Case:
 
 
 WATERS, ELGAMAL = _case("waters", 3), _case("elgamal", 4)
-WATERS_OF_THREE, ELGAMAL_OF_THREE = _case_of_three("waters", 2), _case_of_three("elgamal", 4)
-SUPPRESS_CASES = (WATERS, ELGAMAL, WATERS_OF_THREE, ELGAMAL_OF_THREE)
+SUPPRESS_CASES = (WATERS, ELGAMAL)

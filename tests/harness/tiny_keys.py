@@ -10,7 +10,7 @@ from functools import partial
 
 from covey.crypto.paillier import PublicKey, SecretKey, check_bits
 from covey.crypto.threshold_paillier import Primes
-from covey.protocols.federate import meeting, parameters
+from covey.protocols.as_printed.federate import meeting, parameters
 
 TINY = 256
 

@@ -20,6 +20,7 @@ from covey.party.identity.keys import Keys
 from covey.party.record.run_record import Finished
 from covey.party.simulate.stage import with_certificates
 from covey.protocols import Forecast, Protocol, Result, Seat
+from covey.protocols.protocol import Letters
 from covey.secure.declare import Leakage
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -45,6 +46,8 @@ class Trial:
     answer: Callable[[str, Finished], object]
     """A party's answer, in the same form."""
     cost: Spent | None = None
+    letters: Mapping[str, Letters] = field(default_factory=dict)
+    """By party, in a collection by trustees."""
     written: Callable[[bytes], object] = lambda content: content
     """What a release file's content is in that form."""
 

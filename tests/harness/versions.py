@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 from covey import protocols
 
@@ -24,11 +25,13 @@ main(sys.argv[3:])
 @contextmanager
 def another_build(module: ModuleType, version: int) -> Iterator[None]:
     """While the block runs, the protocol of this module has that version here."""
-    before = vars(module)["PROTOCOL"]
+    before: dict[str, Any] = {name: vars(module)[name] for name in ("PROTOCOL", "PROTOCOLS") if name in vars(module)}
     try:
-        vars(module)["PROTOCOL"] = replace(before, version=version)
+        vars(module)["PROTOCOL"] = replace(before["PROTOCOL"], version=version)
+        if "PROTOCOLS" in before:
+            vars(module)["PROTOCOLS"] = tuple(replace(each, version=version) for each in before["PROTOCOLS"])
         protocols.named.cache_clear()
         yield
     finally:
-        vars(module)["PROTOCOL"] = before
+        vars(module).update(before)
         protocols.named.cache_clear()

@@ -33,11 +33,12 @@ from covey.crypto.letter import LetterKey, seal
 from covey.crypto.rng import Rng
 from covey.errors import CoveyError
 from covey.hierarchy import parse
-from covey.protocols.collect_peel import letters
+from covey.protocols.peel import letters
 from covey.sources import connect
 from covey.study import Study
 
 MOST_SECONDS = 20.0
+WIDTH = 20
 HASH, HANDLE, NAMES = "ab" * 32, "someone", ("north", "south", "west")
 Target = Callable[[Generator, Path], None]
 INTERESTING = (
@@ -189,15 +190,17 @@ def hierarchy(draws: Generator, folder: Path) -> None:
 
 
 def letter(draws: Generator, folder: Path) -> None:
-    """A letter altered on its way, one whose content its writer made up, and an answer that is no list of letters."""
+    """A part altered on its way, one whose content its writer made up, and an answer that is no letter."""
     rng = Rng(seed_of(int(draws.integers(2**32))))
     keys = {name: LetterKey.draw(rng.stream(name)) for name in NAMES}
-    answer = letters.write(HASH, HANDLE, [1, 2, 3], {name: key.public for name, key in keys.items()}, rng)
+    own, word = bytes(32), np.array([[5]], np.uint64)
+    public = {name: key.public for name, key in keys.items()}
+    answer = letters.write(HASH, HANDLE, word, WIDTH, public, rng, (own, lambda content: bytes(64)))
     made_up = seal(draws.bytes(int(draws.integers(200))), keys["north"].public, rng.stream("made up"),
-                   "collect answer", bytes.fromhex(HASH), HANDLE, "north")  # fmt: skip
-    for sealed in (mutate(answer.letters[0], draws), made_up):
-        letters.read(HASH, HANDLE, "north", keys["north"], sealed, 3)
-    letters.unpack(mutate(letters.pack(answer), draws), len(NAMES))
+                   *letters.context(HASH, HANDLE, own, "north"))  # fmt: skip
+    for sealed in (mutate(answer.parts[0], draws), made_up):
+        letters.read(HASH, HANDLE, own, "north", keys["north"], sealed, WIDTH)
+    letters.unpack(mutate(letters.pack(answer), draws), WIDTH)
 
 
 TARGETS: dict[str, Target] = {

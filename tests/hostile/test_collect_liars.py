@@ -18,7 +18,7 @@ from covey.crypto.group import Points, Scalars
 from covey.crypto.paillier import PublicKey
 from covey.crypto.seal import Sealed
 from covey.errors import CoveyError, PeerError, Unmet
-from covey.protocols.collect import (
+from covey.protocols.as_printed.collect import (
     answers,
     collector,
     fetch,
@@ -31,7 +31,7 @@ from covey.protocols.collect import (
     submit,
     zero_test,
 )
-from covey.protocols.collect.parameters import Parameters
+from covey.protocols.as_printed.collect.parameters import Parameters
 from covey.protocols.protocol import Seat
 from covey.wire import Channel, Message
 

@@ -11,7 +11,7 @@ from tests.harness.parties import Outcome, run_parties
 from covey.crypto.elgamal import encrypt
 from covey.crypto.group import powers
 from covey.errors import PeerError
-from covey.protocols.collect import committee
+from covey.protocols.as_printed.collect import committee
 from covey.wire import Channel, Count, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import encode, tag_of

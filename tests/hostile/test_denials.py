@@ -71,9 +71,9 @@ def test_a_message_without_its_senders_signature_is_refused(
 ) -> None:
     honest = frame.write
 
-    def unsigned(header, salt, payload, sign=None):  # type: ignore[no-untyped-def]
+    def unsigned(header, salt, payload, sign=None, before=frame.NO_HEAD):  # type: ignore[no-untyped-def]
         mute = header.sender == "south" and header.step == "keys"
-        return honest(header, salt, payload, (lambda content: bytes(64)) if mute else sign)
+        return honest(header, salt, payload, (lambda content: bytes(64)) if mute else sign, before)
 
     monkeypatch.setattr(frame, "write", unsigned)
     ends = run_together(jobs(sites))

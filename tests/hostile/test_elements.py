@@ -14,7 +14,7 @@ from covey.crypto.group import Points, Scalar, powers
 from covey.crypto.rng import Rng
 from covey.crypto.seal import seal
 from covey.errors import CoveyError, InputError, PeerError
-from covey.protocols.federate import cardinality
+from covey.protocols.as_printed.federate import cardinality
 from covey.secure import align, join, shuffle
 from covey.secure.batches import pad
 from covey.secure.shuffle import Mixed, mix, open_rows

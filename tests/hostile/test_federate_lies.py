@@ -20,10 +20,10 @@ from covey.crypto.primes import prime
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
-from covey.protocols.federate.comparison import Flags, MaskedCiphertexts
-from covey.protocols.federate.cutting import Above, Candidates, Halves, Scores
-from covey.protocols.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled
-from covey.protocols.federate.meeting import MembershipBits, NumberKey
+from covey.protocols.as_printed.federate.comparison import Flags, MaskedCiphertexts
+from covey.protocols.as_printed.federate.cutting import Above, Candidates, Halves, Scores
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled
+from covey.protocols.as_printed.federate.meeting import MembershipBits, NumberKey
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of

@@ -19,13 +19,13 @@ from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F61, Field, FieldElements
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError, Unmet
-from covey.protocols.federate import several, shared_numbers
-from covey.protocols.federate.checking import SPOILED, Notes, Shown
-from covey.protocols.federate.cutting import Candidates, Halves
-from covey.protocols.federate.delivery import ClassCount, ClassLabels, ClassOrder, NumberParts
-from covey.protocols.federate.groups import INFEASIBLE, Group
-from covey.protocols.federate.ideal import keeps
-from covey.protocols.federate.shared_numbers import DealtNumbers, OpenedPart
+from covey.protocols.as_printed.federate import several, shared_numbers
+from covey.protocols.as_printed.federate.checking import SPOILED, Notes, Shown
+from covey.protocols.as_printed.federate.cutting import Candidates, Halves
+from covey.protocols.as_printed.federate.delivery import ClassCount, ClassLabels, ClassOrder, NumberParts
+from covey.protocols.as_printed.federate.groups import INFEASIBLE, Group
+from covey.protocols.as_printed.federate.ideal import keeps
+from covey.protocols.as_printed.federate.shared_numbers import DealtNumbers, OpenedPart
 from covey.protocols.shared.agree import Digest
 from covey.secure import shares
 from covey.secure.threshold_test import Dealt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -18,8 +19,9 @@ from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Seat
-from covey.protocols.generalize import compare, hidden, role, rounds
-from covey.protocols.generalize.compare import (
+from covey.protocols.as_printed.generalize import matrix, role, rounds, threshold
+from covey.protocols.as_printed.generalize.local import Generalization
+from covey.protocols.as_printed.generalize.matrix import (
     Done,
     Grouped,
     Regrouped,
@@ -29,9 +31,8 @@ from covey.protocols.generalize.compare import (
     RoundVerdict,
     Sizes,
 )
-from covey.protocols.generalize.local import Generalization
-from covey.protocols.generalize.parameters import Parameters
-from covey.protocols.generalize.rounds import Distinct, GroupNumbers
+from covey.protocols.as_printed.generalize.parameters import Parameters
+from covey.protocols.as_printed.generalize.rounds import Distinct, GroupNumbers
 from covey.protocols.shared.columns import meeting
 from covey.secure import lists
 from covey.secure.declare import Leakage
@@ -58,7 +59,7 @@ def against(liar: Liar, honest: Callable[[Channel], Awaitable[RoundOutcome]] | N
     async def fair(channel: Channel) -> object:
         if honest is not None:
             return await honest(channel)
-        return await compare.matrix(channel.at("round", 1), "liar", HAND, 3)
+        return await matrix.compare(channel.at("round", 1), "liar", HAND, 3)
 
     async def lie(channel: Channel) -> object:
         await liar(channel.at("round", 1))
@@ -147,24 +148,12 @@ def test_our_groups_must_come_back_with_their_sizes() -> None:
     names(against(liar), "our groups came back with other sizes")
 
 
-def test_the_observer_checks_the_sizes_that_come_back_too() -> None:
-    async def liar(channel: Channel) -> None:
-        await send_list(channel, words(3, 3, 3, 3), points(PEOPLE))
-        await channel.at("back").send("fair", Resized(words(4, 4, 2, 2)))
-        await lists.send(channel.at("back"), "fair", Regrouped, [points(PEOPLE, "other")])
-
-    async def observer(channel: Channel) -> RoundOutcome:
-        return await compare.observe(channel.at("round", 1), "liar", HAND, 3)
-
-    names(against(liar, observer), "our groups came back with other sizes")
-
-
 def test_lists_of_other_people_end_the_run() -> None:
     """Unequal record sets: what comes back is not what the other list stands for."""
 
     async def liar(channel: Channel) -> object:
         others = [b"%02d" % number for number in range(1, PEOPLE + 1)]
-        return await compare.matrix(channel, "fair", replace(HAND, ids=others), 3)
+        return await matrix.compare(channel, "fair", replace(HAND, ids=others), 3)
 
     error = against(liar)
     assert isinstance(error, Aborted)
@@ -174,7 +163,7 @@ def test_lists_of_other_people_end_the_run() -> None:
 
 def test_verdicts_that_differ_end_the_run() -> None:
     async def liar(channel: Channel) -> object:
-        return await compare.matrix(channel, "fair", HAND, 4)  # it holds the counts against another k
+        return await matrix.compare(channel, "fair", HAND, 4)  # it holds the counts against another k
 
     names(against(liar), "its verdict on the round is not ours")
 
@@ -183,13 +172,13 @@ def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
     """A party that computed something else is noticed although it says the same word."""
 
     async def liar(channel: Channel) -> object:
-        swapped = await compare._swap(channel, "fair", HAND)
-        again = compare._anew(channel, swapped.theirs)
+        swapped = await matrix._swap(channel, "fair", HAND)
+        again = matrix._anew(channel, swapped.theirs)
         at = channel.at("back")
         back = await while_sending(
-            compare._send_back(at, "fair", again), compare._receive_back(at, "fair", swapped.sizes)
+            matrix._send_back(at, "fair", again), matrix._receive_back(at, "fair", swapped.sizes)
         )
-        cells = compare._cells(swapped.theirs, back)
+        cells = matrix._cells(swapped.theirs, back)
         await channel.at("verdict").send("fair", RoundVerdict(cells.bad(3) == 0, bytes(32)))
         return None
 
@@ -198,12 +187,12 @@ def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
 
 def test_bits_of_the_wrong_length_are_refused() -> None:
     async def liar(channel: Channel) -> object:
-        found = await compare.matrix(channel, "fair", HAND, 3)
+        found = await matrix.compare(channel, "fair", HAND, 3)
         await channel.at("done").send("fair", Done(bytes(1)))
         return found
 
     async def finishing(channel: Channel) -> RoundOutcome:
-        return await compare.matrix(channel.at("round", 1), "liar", HAND, 3, finishing=True)
+        return await matrix.compare(channel.at("round", 1), "liar", HAND, 3, finishing=True)
 
     names(against(liar, finishing), "1 bytes, expected 2")
 
@@ -232,7 +221,7 @@ def test_more_groups_than_can_have_k_people_are_refused(groups: int) -> None:
 
 
 def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
-    study = study_of(k=2, options='leakage = "one-sided"\nvariant = "datafly"')
+    study = study_of(k=2, options='variant = "datafly"')
     parameters = replace(Parameters.of(study), observer="liar", partner="fair", cap=3)
     tables = tables_of(study, draw_people(stream_of(2), 30))
 
@@ -248,10 +237,18 @@ def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
             at = channel.at("round", number)
             theirs = (await at.at("shape").exchange(GroupNumbers(30, 2)))["fair"].groups
             hand = RoundInput([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
-            swapped = await compare._swap(at, "fair", hand)
+            swapped = await matrix._swap(at, "fair", hand)
             assert len(swapped.theirs.points) == 30
-            await compare._receive_back(at.at("back"), "fair", swapped.sizes)
-            await at.at("verdict").send("fair", RoundVerdict(False, bytes(32)))
+            at_back = at.at("back")
+            anew = matrix._anew(at_back, swapped.theirs)
+            sent, received = (
+                matrix._send_back(at_back, "fair", anew),
+                matrix._receive_back(at_back, "fair", swapped.sizes),
+            )
+            back = await while_sending(sent, received)
+            cells = matrix._cells(swapped.theirs, back)
+            counts = hashlib.sha256(cells.spell()).digest()
+            await at.at("verdict").exchange(RoundVerdict(cells.bad(2) == 0, counts))
             await at.at("distinct").exchange(Distinct(1 << 40))  # it says that it moves, and does not
         return None
 
@@ -266,18 +263,18 @@ def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
 
 def hidden_against(liar: Liar) -> CoveyError:
     async def fair(channel: Channel) -> RoundOutcome:
-        return await hidden.encryptor(channel.at("round", 1), "liar", HAND, 3)
+        return await threshold.encryptor(channel.at("round", 1), "liar", HAND, 3)
 
     return against(liar, fair)
 
 
 async def take_bits(channel: Channel) -> Points:
-    key = (await channel.at("key").receive("fair", hidden.RoundKey)).public
-    await lists.receive(channel.at("bits"), "fair", hidden.Bits, columns=2, due=PEOPLE * 3)
+    key = (await channel.at("key").receive("fair", threshold.RoundKey)).public
+    await lists.receive(channel.at("bits"), "fair", threshold.Bits, columns=2, due=PEOPLE * 3)
     return key
 
 
-DUE = hidden.due_tests(PEOPLE, 4, 4)
+DUE = threshold.due_tests(PEOPLE, 4, 4)
 
 
 @pytest.mark.parametrize("hits", [15, 17])
@@ -286,8 +283,8 @@ def test_more_or_fewer_marks_than_pairs_of_groups_are_refused(hits: int) -> None
         key = await take_bits(channel)
         marks = generator_times(Scalars.of(range(1000, 1032)))
         tests = encrypt([*range(1000, 1000 + hits), *range(1, DUE - hits + 1)], key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
-        await lists.send(channel.at("marks"), "fair", hidden.Marks, [marks])
+        await lists.send(channel.at("tests"), "fair", threshold.CountTests, [tests.first, tests.second])
+        await lists.send(channel.at("marks"), "fair", threshold.Marks, [marks])
 
     names(hidden_against(liar), f"{hits} of its points are among the tests, expected one for each of 16")
 
@@ -296,7 +293,7 @@ def test_fewer_tests_than_are_due_are_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * (DUE - 1), key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
+        await lists.send(channel.at("tests"), "fair", threshold.CountTests, [tests.first, tests.second])
 
     names(hidden_against(liar), f"a list of {DUE - 1} rows, expected {DUE}")
 
@@ -306,8 +303,10 @@ def test_more_or_fewer_marks_than_two_for_each_pair_are_refused(count: int) -> N
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
-        await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of(range(1, count + 1)))])
+        await lists.send(channel.at("tests"), "fair", threshold.CountTests, [tests.first, tests.second])
+        await lists.send(
+            channel.at("marks"), "fair", threshold.Marks, [generator_times(Scalars.of(range(1, count + 1)))]
+        )
 
     names(hidden_against(liar), f"a list of {count} rows, expected 32")
 
@@ -316,8 +315,8 @@ def test_a_mark_that_stands_twice_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
-        await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of([7] * 32))])
+        await lists.send(channel.at("tests"), "fair", threshold.CountTests, [tests.first, tests.second])
+        await lists.send(channel.at("marks"), "fair", threshold.Marks, [generator_times(Scalars.of([7] * 32))])
 
     names(hidden_against(liar), "an element is repeated")
 
@@ -326,11 +325,11 @@ def test_an_encryptor_that_sends_fewer_bits_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         share = KeyShare(channel.rng.stream("key"))
         bits = encrypt([0] * 35, share.public, channel.rng.stream("bits"))
-        await channel.at("key").send("fair", hidden.RoundKey(share.public))
-        await lists.send(channel.at("bits"), "fair", hidden.Bits, [bits.first, bits.second])
+        await channel.at("key").send("fair", threshold.RoundKey(share.public))
+        await lists.send(channel.at("bits"), "fair", threshold.Bits, [bits.first, bits.second])
 
     async def fair(channel: Channel) -> RoundOutcome:
-        return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
+        return await threshold.adder(channel.at("round", 1), "liar", HAND, 3)
 
     names(against(liar, fair), "a list of 35 rows, expected 36")
 
@@ -343,7 +342,7 @@ def test_a_key_that_is_the_identity_is_refused() -> None:
         await channel.at("key").send("fair", RawKey(bytes(32)))
 
     async def fair(channel: Channel) -> RoundOutcome:
-        return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
+        return await threshold.adder(channel.at("round", 1), "liar", HAND, 3)
 
     names(against(liar, fair), "generalize.key")
 
@@ -351,9 +350,9 @@ def test_a_key_that_is_the_identity_is_refused() -> None:
 # -- a party at its root
 
 
-@pytest.mark.parametrize("leakage", ["matrix", "one-sided", "threshold"])
-def test_a_party_at_its_root_needs_no_comparison_and_the_run_ends(leakage: str) -> None:
-    study = study_of(k=2, options=f'leakage = "{leakage}"')
+@pytest.mark.parametrize("mode", ["matrix", "threshold"])
+def test_a_party_at_its_root_needs_no_comparison_and_the_run_ends(mode: str) -> None:
+    study = study_of(k=2, options=f'compare = "{mode}"')
     people = {f"P{n}": (n % 2 * 15, "FM"[n // 2 % 2], "flu", 15 * (n % 3 == 0), "a") for n in range(6)}
     lonely = {**people, "P6": (7, "F", "flu", 3, "b")}  # one of a kind at both: both climb to the root
     outcomes = run_rounds(study, tables_of(study, lonely))

@@ -9,7 +9,7 @@ import pytest
 
 from covey.errors import InputError
 from covey.study import Study
-from covey.study.lines import Lines
+from covey.study.section import Lines
 
 pytestmark = pytest.mark.timeout(20)
 

@@ -12,25 +12,22 @@ from tests.harness.harness import lines, run
 from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.suppress_cases import study_of
-from tests.harness.tiers import few_first
 
 from covey.arrays import Longs
-from covey.crypto.group import Scalars, generator_times
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
-from covey.protocols.suppress import keyholder
-from covey.protocols.suppress.messages import (
+from covey.protocols.as_printed.suppress import keyholder
+from covey.protocols.as_printed.suppress.messages import (
     CiphertextPart,
     Issued,
-    KeyPart,
     ReleasedPart,
     TableSize,
     TupleCounts,
     receive_tuples,
 )
-from covey.protocols.suppress.run import HolderRun
-from covey.protocols.suppress.tuples import JointClasses, KeptTuples, OwnReleasedRows
+from covey.protocols.as_printed.suppress.run import HolderRun
+from covey.protocols.as_printed.suppress.tuples import JointClasses, KeptTuples
 from covey.study import Study
 from covey.wire import Channel, Message, Vector
 
@@ -39,7 +36,7 @@ Lie = Callable[[Channel, Message], Message]
 MASTER = Master(Rng(seed_of(9)).stream("another authority"))
 
 
-def told(scheme: str, liar: str, lie: Lie, monkeypatch: pytest.MonkeyPatch, among: str = "") -> list[str]:
+def told(scheme: str, liar: str, lie: Lie, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the others say of a party whose messages are changed; nobody has a release."""
     honest = Channel.send
 
@@ -47,7 +44,7 @@ def told(scheme: str, liar: str, lie: Lie, monkeypatch: pytest.MonkeyPatch, amon
         await honest(self, to, lie(self, message) if self.me == liar else message)
 
     monkeypatch.setattr(Channel, "send", send)
-    ends = run(CASES[f"suppress {among}by {scheme}"].smallest(), seed=4)
+    ends = run(CASES[f"suppress by {scheme}"].smallest(), seed=4)
     assert all(end.finished is None for end in ends.values())
     return [str(end.error) for name, end in ends.items() if name != liar and isinstance(end.error, PeerError)]
 
@@ -246,55 +243,3 @@ def test_a_party_that_claims_a_number_of_rows_beyond_reason_is_refused(monkeypat
     lie = changed(TableSize, "sizes", lambda m: TableSize(1 << 40, m.parameters))
     (sentence,) = told("elgamal", "south", lie, monkeypatch)
     assert "'south'" in sentence and "more than 2,000,000 rows" in sentence
-
-
-OF_THREE = {
-    "a list that is too short": ("south", "list", lambda m: CiphertextPart(m.items[:-1]), "bytes of ciphertexts"),
-    "a list of what is no ciphertext": ("south", "list", lambda m: CiphertextPart(bytes(len(m.items))), "list"),
-    "a damaged list on its way": ("north", "mix", lambda m: CiphertextPart(flipped(m.items)), "mix"),
-    "too many tags": ("south", "mix/outcome", lambda m: CiphertextPart(m.items * 2), "bytes of ciphertexts"),
-    "a damaged mark": ("north", "name", lambda m: CiphertextPart(flipped(m.items)), "name"),
-}
-
-
-@pytest.mark.parametrize("scheme", ["elgamal", "waters"])
-@pytest.mark.parametrize("name", few_first(OF_THREE, few=2))
-def test_among_three_a_list_that_is_none_is_refused(name: str, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    liar, step, change, reason = OF_THREE[name]
-    said = told(scheme, liar, changed(CiphertextPart, step, change), monkeypatch, "among three ")
-    assert said and all(liar in sentence and reason in sentence for sentence in said)
-
-
-@pytest.mark.parametrize("scheme", ["elgamal", "waters"])
-def test_a_part_of_the_joint_key_that_is_none_is_refused(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lie = changed(KeyPart, "key", lambda m: KeyPart(flipped(m.public), m.knows))
-    said = told(scheme, "north", lie, monkeypatch, "among three ")
-    assert len(said) == 2 and all("'north'" in sentence and "key" in sentence for sentence in said)
-
-
-def test_whoever_names_a_part_that_it_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    rogue = generator_times(Scalars.of([7])).data
-    lie = changed(KeyPart, "key", lambda m: KeyPart(rogue, m.knows))
-    said = told("elgamal", "north", lie, monkeypatch, "among three ")
-    assert len(said) == 2 and all("does not prove that it knows its part" in sentence for sentence in said)
-
-
-def test_parts_of_two_keys_are_the_authority_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = MASTER.issue_parts("*@small/2026-11", 3, Rng(seed_of(3)).stream("parts"))[0]
-    lie = changed(Issued, "issue", lambda m: Issued(m.name, m.parameters, other))
-    said = told("waters", "authority", lie, monkeypatch, "among three ")
-    assert len(said) == 3 and all("'authority'" in sentence and "parts" in sentence for sentence in said)
-
-
-def test_rows_of_a_tuple_that_was_not_counted_are_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    """South puts another tuple into the shuffle than it had counted; everyone notices once the rows are open."""
-    honest = OwnReleasedRows.texts
-
-    def swapped(mine: OwnReleasedRows, columns: int) -> list[list[str]]:
-        cells = honest(mine, columns)
-        return [["3", "M", *row[2:]] if row[2:] == ["flu", "south 0"] else row for row in cells]
-
-    monkeypatch.setattr(OwnReleasedRows, "texts", swapped)
-    ends = run(CASES["suppress among three by elgamal"].smallest(), seed=4)
-    assert all(end.finished is None for end in ends.values())
-    assert all("not those of the tuples that were counted" in str(end.error) for end in ends.values())

@@ -15,7 +15,7 @@ PARTIES = '[parties.north]\naddress = "127.0.0.1:7701"\n[parties.south]\naddress
 
 def checked(cells: list[str], column: str, *, party: str | None = None) -> Fitness:
     """The check of a table whose last column has these cells."""
-    joint = 'protocol = "cluster"\npartition = "horizontal"\n' if party else ""
+    joint = 'protocol = "peel"\npartition = "horizontal"\n' if party else ""
     text = f'[study]\nname = "t"\n{joint}[privacy]\nk = 2\n{QUASI}[columns.note]\n{column}\n{PARTIES if party else ""}'
     frame = pd.DataFrame({"age": ["1", "2"] * (len(cells) // 2), "note": cells})
     return covey.check(frame, Study.parse(text), party)

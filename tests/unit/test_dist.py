@@ -71,7 +71,7 @@ for call in (["new", {str(data)!r}, "--out", "study.toml"], ["check", "study.tom
         main(call)
     except SystemExit as ended:
         assert not ended.code, ended.code
-import covey.publish, covey.judge, covey.cli.export
+import covey.publish, covey.judge, covey.cli.folders
 """
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

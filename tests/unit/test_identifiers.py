@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from covey.identifiers import suspected
+from covey.fitness.columns import suspected
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,5 @@ def test_a_protocol_that_keeps_one_l_refuses_several() -> None:
     assert study(ill="l = 2", pay="l = 2", head=head, more=parties).privacy.l == 2
     with pytest.raises(StudyError, match="asks the same l of every sensitive column"):
         study(ill="l = 2", pay="l = 1.5", head=head, more=parties)
-    assert study(ill="t = 0.2", pay="t = 0.2", head=head, more=parties).privacy.t == 0.2
-    with pytest.raises(StudyError, match="asks the same t of every sensitive column"):
-        study(ill="t = 0.2", pay="t = 0.3", head=head, more=parties)
     with pytest.raises(StudyError, match="l is for sensitive columns"):
         study(more='[columns.x]\nrole = "plain"\nl = 2\n')

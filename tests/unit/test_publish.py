@@ -58,7 +58,7 @@ def test_what_is_saved_is_complete_and_verifies_by_itself(clinic: Path, tmp_path
 
 def test_saving_over_what_is_no_release_is_refused_and_leaves_it(clinic: Path, tmp_path: Path) -> None:
     release = covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "datafly")
-    for name in ("release.csv", "study.toml"):
+    for name in ("release.csv", "release.parquet", "study.toml"):
         folder = tmp_path / f"with {name}"
         folder.mkdir()
         (folder / name).write_text("somebody's own")
@@ -89,9 +89,11 @@ def test_saving_over_a_file_is_refused(clinic: Path, tmp_path: Path) -> None:
 def test_saving_again_leaves_nothing_of_the_release_before(clinic: Path, tmp_path: Path) -> None:
     study, out = covey.Study.load(clinic / "study.toml"), tmp_path / "out"
     covey.anonymize(clinic / "clinic.csv", study, "hilbert", explain=True).save(out)
+    (out / "release.parquet").touch()
     covey.anonymize(clinic / "clinic.csv", study, "datafly").save(out)
     assert json.loads((out / "summary.json").read_text())["algorithm"] == "datafly"
     assert not (out / "explanation.json").exists()
+    assert not (out / "release.parquet").exists()
 
 
 def test_the_folder_of_a_joint_run_is_left_alone(clinic: Path, tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 import covey
 from covey.cli import app
 from covey.errors import CoveyError, InputError
+from covey.files import ReleaseFormat
 from covey.party.audit.folders import audit
 from covey.party.record.signatures import vouch
-from covey.release_file import ReleaseFormat
-from covey.sources.parts import PartsWriter, read_back
+from covey.sources.parquetfile import PartsWriter, read_back
 from covey.sources.release import release_digest
 from covey.study import Study
 

@@ -23,6 +23,7 @@ partition = "vertical"
 k = 2
 delta = {delta}
 [protocol]
+as_printed = true
 population = "population.csv"
 {options}
 [columns.uid]
