@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +23,12 @@ from tests.reference.column_studies import draw_columns
 from tests.unit.mpc.boxes import seeds_of
 
 import covey
-from covey.errors import InputError, StudyError, Unmet
+from covey.arrays import Words
+from covey.errors import InputError, PeerError, StudyError, Unmet
 from covey.mpc import Clear
 from covey.protocols import find, named, of_study
 from covey.protocols.peel import columns
+from covey.protocols.peel.coding import side_by_side
 from covey.protocols.peel.parameters import run_of
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -78,6 +81,27 @@ def test_shares_give_the_same_release_at_the_cost_that_was_foretold(
     cost = spent(outcomes)
     assert (cost.messages, cost.bytes) == (clear.messages, clear.bytes)
     assert 0 <= clear.rounds - cost.rounds <= 12  # what goes to one party alone keeps nobody else waiting
+
+
+def test_a_holder_of_columns_with_unknown_cells_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, people = study_of(k=5), draw_people(stream_of(3, "unknown"), 30)
+    words = columns.Columns._words
+
+    def beyond(intake: columns.Columns, place: int, *rest: Any) -> Words:
+        """Shares for the clinic's second column, sex, digits that no label has."""
+
+        def wrong(parts: Sequence[Words], widths: Sequence[int]) -> Words:
+            return side_by_side([*parts[:3], np.full_like(parts[3], (1 << widths[3]) - 1), *parts[4:]], widths)
+
+        with monkeypatch.context() as patch:
+            if place == intake.holders[0]:
+                patch.setattr("covey.protocols.peel.columns.side_by_side", wrong)
+            return words(intake, place, *rest)
+
+    monkeypatch.setattr(columns.Columns, "_words", beyond)
+    with pytest.raises(PeerError, match="cells that the study does not know") as raised:
+        find("peel", "vertical").ideal(study, tables_of(study, people))
+    assert raised.value.party == "clinic"
 
 
 @pytest.mark.parametrize("owner", ["clinic", "office"])
